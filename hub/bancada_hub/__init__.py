@@ -1,0 +1,1 @@
+"""Bancada's control plane: hub, console, command line, and what they decide with."""

@@ -1,0 +1,1 @@
+"""Curated images: their specs, their locks, and how they are built."""
