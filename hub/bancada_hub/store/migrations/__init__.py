@@ -1,0 +1,1 @@
+"""Alembic migrations; `bancada up` alone runs them."""

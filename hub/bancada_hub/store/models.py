@@ -1,0 +1,141 @@
+"""The tables. Rows never leave the store: repositories hand out frozen values."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import BigInteger, DateTime, ForeignKey, MetaData, String, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
+
+SCHEMA = "bancada"
+"""The schema in PostgreSQL; SQLite has none, and the store maps it away there."""
+
+
+class Moment(TypeDecorator[datetime]):
+    """An instant in UTC; SQLite forgets the zone, so it is put back when read."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: object) -> datetime | None:
+        """Refuse an instant without a zone."""
+        if value is not None and value.tzinfo is None:
+            msg = "an instant needs a time zone"
+            raise ValueError(msg)
+        return value
+
+    def process_result_value(self, value: datetime | None, dialect: object) -> datetime | None:
+        """Give the instant its zone."""
+        if value is not None and value.tzinfo is None:
+            return value.replace(tzinfo=UTC)
+        return value
+
+
+class Base(DeclarativeBase):
+    """All tables, with names for their constraints so that migrations can address them."""
+
+    metadata = MetaData(
+        schema=SCHEMA,
+        naming_convention={
+            "ix": "ix_%(column_0_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        },
+    )
+
+
+class PersonRow(Base):
+    """A person with an account. Rows are never deleted, so that a uid is never given twice."""
+
+    __tablename__ = "people"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    uid: Mapped[int] = mapped_column(unique=True)
+    password_hash: Mapped[str | None] = mapped_column(String(256))
+    admin: Mapped[bool] = mapped_column(default=False)
+    disabled: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(Moment)
+
+
+class ProjectRow(Base):
+    """A project. Rows are never deleted, so that a gid is never given twice."""
+
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    slug: Mapped[str] = mapped_column(String(24), unique=True)
+    title: Mapped[str] = mapped_column(String(80))
+    gid: Mapped[int] = mapped_column(unique=True)
+    owner_id: Mapped[int | None] = mapped_column(ForeignKey(PersonRow.id))
+    created_at: Mapped[datetime] = mapped_column(Moment)
+
+
+class MemberRow(Base):
+    """Who is in which project; `lead` members run it."""
+
+    __tablename__ = "members"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey(ProjectRow.id), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id), primary_key=True)
+    lead: Mapped[bool] = mapped_column(default=False)
+
+
+class ImageRow(Base):
+    """A curated environment; its revisions are what was built of it."""
+
+    __tablename__ = "images"
+
+    key: Mapped[str] = mapped_column(String(40), primary_key=True)
+    title: Mapped[str] = mapped_column(String(80))
+    purpose: Mapped[str] = mapped_column(String(400))
+
+
+class RevisionRow(Base):
+    """One built image, named by its config digest (for the process engine: by its environment's key)."""
+
+    __tablename__ = "revisions"
+    __table_args__ = (UniqueConstraint("image_key", "digest"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    image_key: Mapped[str] = mapped_column(ForeignKey(ImageRow.key))
+    digest: Mapped[str] = mapped_column(String(80))
+    tag: Mapped[str] = mapped_column(String(128))
+    lower: Mapped[str] = mapped_column(String(200))
+    server_environment: Mapped[str] = mapped_column(String(200))
+    spec_hash: Mapped[str] = mapped_column(String(64))
+    lock_hash: Mapped[str] = mapped_column(String(64))
+    python: Mapped[str] = mapped_column(String(16))
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    state: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[datetime] = mapped_column(Moment)
+
+
+class StepRow(Base):
+    """One step of the site's preparation, as pages and terminals show it."""
+
+    __tablename__ = "preparation_steps"
+
+    key: Mapped[str] = mapped_column(String(40), primary_key=True)
+    position: Mapped[int] = mapped_column()
+    title: Mapped[str] = mapped_column(String(120))
+    state: Mapped[str] = mapped_column(String(16))
+    detail: Mapped[str] = mapped_column(String(400), default="")
+    expected_s: Mapped[float] = mapped_column()
+    started_at: Mapped[datetime | None] = mapped_column(Moment)
+    ended_at: Mapped[datetime | None] = mapped_column(Moment)
+    beat_at: Mapped[datetime | None] = mapped_column(Moment)
+
+
+class OverlayRow(Base):
+    """Who holds an overlay's upper directory: at most one server at any time."""
+
+    __tablename__ = "overlays"
+    __table_args__ = (UniqueConstraint("project_id", "person_id", "base"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey(ProjectRow.id))
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id))
+    base: Mapped[str] = mapped_column(String(80))
+    held_by: Mapped[str | None] = mapped_column(String(64))
+    held_since: Mapped[datetime | None] = mapped_column(Moment)
