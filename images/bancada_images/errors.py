@@ -1,8 +1,9 @@
 """Errors of specs and builds.
 
-    BancadaError
-    ├── SpecError    an image's folder says something impossible
-    └── BuildError   an image or an environment could not be made
+BancadaError
+├── SpecError             an image's folder says something impossible
+└── BuildError            an image or an environment could not be made
+    └── BuildCancelled    somebody asked to stop; nothing half-made is left
 """
 
 from bancada.errors import BancadaError
@@ -14,3 +15,10 @@ class SpecError(BancadaError):
 
 class BuildError(BancadaError):
     """An image or an environment could not be made."""
+
+
+class BuildCancelled(BuildError):  # noqa: N818 - it was asked for, it is not a fault
+    """Somebody asked to stop; nothing half-made is left."""
+
+    def __init__(self) -> None:
+        super().__init__("Stopped as asked.", fix="Run the same command again to go on: finished steps are skipped.")
