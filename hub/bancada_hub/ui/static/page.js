@@ -1,0 +1,54 @@
+// On every page: the language and appearance switches, and menus that close.
+
+const YEAR_S = 31536000;
+
+function keep(pair) {
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  const age = pair.endsWith("=") ? 0 : YEAR_S;
+  document.cookie = `${pair}; path=/; max-age=${age}; samesite=lax${secure}`;
+}
+
+function show(name, value) {
+  if (value) {
+    document.documentElement.dataset[name] = value;
+  } else {
+    delete document.documentElement.dataset[name];
+  }
+}
+
+for (const button of document.querySelectorAll("button[data-cookie]")) {
+  button.addEventListener("click", () => {
+    keep(button.dataset.cookie);
+    if ("reload" in button.dataset) {
+      location.reload();
+      return;
+    }
+    show(button.dataset.look, button.dataset.cookie.split("=")[1]);
+    for (const other of button.parentElement.querySelectorAll("button")) {
+      other.setAttribute("aria-pressed", String(other === button));
+    }
+  });
+}
+
+for (const box of document.querySelectorAll("input[data-look=contrast]")) {
+  box.addEventListener("change", () => {
+    keep(`bancada-contrast=${box.checked ? "more" : ""}`);
+    show("contrast", box.checked ? "more" : "");
+  });
+}
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) {
+      menu.open = false;
+    }
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = document.querySelector("details.menu[open]");
+  if (event.key === "Escape" && menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
