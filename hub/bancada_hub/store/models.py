@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import BigInteger, DateTime, ForeignKey, MetaData, String, UniqueConstraint
+from sqlalchemy import BigInteger, DateTime, Float, ForeignKey, MetaData, String, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -121,7 +121,7 @@ class StepRow(Base):
     title: Mapped[str] = mapped_column(String(120))
     state: Mapped[str] = mapped_column(String(16))
     detail: Mapped[str] = mapped_column(String(400), default="")
-    expected_s: Mapped[float] = mapped_column()
+    expected_s: Mapped[float] = mapped_column(Float)
     started_at: Mapped[datetime | None] = mapped_column(Moment)
     ended_at: Mapped[datetime | None] = mapped_column(Moment)
     beat_at: Mapped[datetime | None] = mapped_column(Moment)

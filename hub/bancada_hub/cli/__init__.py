@@ -1,0 +1,1 @@
+"""The site's nouns of `bancada …`: one file a noun, each with `register(subparsers)`."""

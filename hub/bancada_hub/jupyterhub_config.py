@@ -1,0 +1,109 @@
+"""The one file that JupyterHub loads: it says how the hub serves this site.
+
+The hub keeps its own database and its proxy; proxy and console are started beside it, never by it: a hub that is
+killed would leave them behind, holding the ports of their successors.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from bancada_hub.host.ports import Ports
+from bancada_hub.installation import Installation, read_installation
+from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.docker import DockerServer
+from bancada_hub.launch.process import ProcessServer
+from bancada_hub.people.authenticator import LocalAccounts
+from bancada_hub.secrets import secret
+from bancada_hub.store.database import hub_database_url, open_store
+from bancada_hub.ui.skin import template_paths, template_vars
+
+CONSOLE = "/services/bancada/"
+
+
+def setup(c: Any) -> None:  # noqa: ANN401 - traitlets' Config takes any attribute
+    """Fill in JupyterHub's configuration for the site named by BANCADA_DATA."""
+    installation = read_installation(Path(os.environ["BANCADA_DATA"]))
+    _serve(c, installation)
+    _keep(c, installation)
+    _authenticate(c, installation)
+    _console(c, installation)
+    _spawn(c, installation)
+    c.JupyterHub.template_paths = template_paths()
+    c.JupyterHub.template_vars = template_vars(installation.site)
+
+
+def _serve(c: Any, installation: Installation) -> None:  # noqa: ANN401
+    site, ports = installation.site, Ports.from_base(installation.site.port)
+    address = f"http://{installation.facts.gateway}:{ports.hub}"
+    c.JupyterHub.bind_url = site.url
+    c.JupyterHub.hub_bind_url = address
+    c.JupyterHub.hub_connect_url = address
+    c.JupyterHub.default_url = CONSOLE
+    c.JupyterHub.show_config = False
+    c.ConfigurableHTTPProxy.should_start = False
+    c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{ports.proxy_api}"
+    c.ConfigurableHTTPProxy.auth_token = secret(installation.places.secrets, "proxy-token")
+    # A proxy that was restarted has no routes; the hub compares them at this interval (seconds) and puts them back.
+    c.JupyterHub.last_activity_interval = 10
+
+
+def _keep(c: Any, installation: Installation) -> None:  # noqa: ANN401
+    c.JupyterHub.db_url = hub_database_url(installation.site, installation.places)
+    c.JupyterHub.cookie_secret = bytes.fromhex(secret(installation.places.secrets, "cookie-secret"))
+    c.JupyterHub.cleanup_servers = False
+    c.JupyterHub.upgrade_db = True
+    c.JupyterHub.answer_yes = True
+    c.Application.log_level = "INFO"
+
+
+def _authenticate(c: Any, installation: Installation) -> None:  # noqa: ANN401
+    LocalAccounts.store = open_store(installation.site, installation.places)
+    c.JupyterHub.authenticator_class = LocalAccounts
+    c.LocalAccounts.allow_all = True  # who may sign in is decided by the account, not by a second list
+    c.LocalAccounts.manage_groups = True
+    c.LocalAccounts.refresh_pre_spawn = True
+    c.LocalAccounts.auth_refresh_age = 60
+
+
+def _console(c: Any, installation: Installation) -> None:  # noqa: ANN401
+    ports = Ports.from_base(installation.site.port)
+    c.JupyterHub.services = [
+        {
+            "name": "bancada",
+            "display": False,
+            "url": f"http://127.0.0.1:{ports.console}",
+            "api_token": secret(installation.places.secrets, "console-token"),
+            "oauth_client_id": "service-bancada",
+            "oauth_no_confirm": True,
+        }
+    ]
+    c.JupyterHub.load_roles = [
+        {
+            "name": "bancada-console",
+            "description": "Starts, stops and lists servers for people who asked the console",
+            "services": ["bancada"],
+            "scopes": ["list:users", "read:users", "read:servers", "start:servers", "delete:servers"],
+        },
+        {
+            "name": "user",
+            "description": "Everybody: their own things, and the console",
+            "scopes": ["self", "access:services!service=bancada"],
+        },
+    ]
+
+
+def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
+    server = {"docker": DockerServer, "process": ProcessServer}[installation.site.engine]
+    server.context = LaunchContext.of(installation, LocalAccounts.store)
+    c.JupyterHub.spawner_class = server
+    c.JupyterHub.allow_named_servers = True
+    c.JupyterHub.concurrent_spawn_limit = 100
+    c.JupyterHub.init_spawners_timeout = 10
+    c.Spawner.start_timeout = installation.site.server.start_timeout_s
+    c.Spawner.http_timeout = installation.site.server.start_timeout_s
+    c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", "access:services!service=bancada"]
+
+
+if "get_config" in globals():
+    setup(globals()["get_config"]())

@@ -1,0 +1,201 @@
+"""The database: versions, migrations, and what the repositories promise."""
+
+import sqlite3
+import threading
+
+import pytest
+from sqlalchemy import create_engine, inspect
+
+from bancada_hub.errors import PeopleError, StoreError
+from bancada_hub.people.accounts import NewAccount, add_account, verify
+from bancada_hub.places import Places
+from bancada_hub.secrets import secret
+from bancada_hub.site import Site
+from bancada_hub.store import catalog, overlays, people, projects, steps
+from bancada_hub.store.database import migrate, open_store
+from bancada_hub.store.models import SCHEMA, Base
+
+SITE = Site()
+GOOD = "a long enough password"
+
+
+@pytest.fixture
+def places(tmp_path):
+    made = Places(tmp_path)
+    made.site.mkdir()
+    return made
+
+
+@pytest.fixture
+def store(places):
+    migrate(SITE, places)
+    opened = open_store(SITE, places)
+    yield opened
+    opened.engine.dispose()
+
+
+def test_a_database_that_was_never_set_up_says_what_to_run(places):
+    with pytest.raises(StoreError, match=r"has not been set up yet\.\n?Run \./bancada up"):
+        open_store(SITE, places)
+
+
+def test_a_newer_database_is_refused_by_everybody(places, store):
+    with sqlite3.connect(places.database_file) as database:
+        database.execute("UPDATE alembic_version SET version_num = 'ffff'")
+    for attempt in (open_store, migrate):
+        with pytest.raises(StoreError, match="version ffff, which this release does not know: a newer Bancada"):
+            attempt(SITE, places)
+
+
+def test_migrating_twice_changes_nothing(places):
+    assert migrate(SITE, places) is True
+    assert migrate(SITE, places) is False
+
+
+def shape(engine) -> dict:
+    """Everything that a database says of its tables, for comparison."""
+    found = inspect(engine)
+    return {
+        table: {
+            "columns": {each["name"]: (str(each["type"]), each["nullable"]) for each in found.get_columns(table)},
+            "key": found.get_pk_constraint(table)["constrained_columns"],
+            "references": sorted(
+                (*each["constrained_columns"], each["referred_table"]) for each in found.get_foreign_keys(table)
+            ),
+            "unique": sorted(each["column_names"] for each in found.get_unique_constraints(table)),
+        }
+        for table in found.get_table_names()
+        if table != "alembic_version"
+    }
+
+
+def test_the_migrations_make_the_tables_that_the_models_describe(store, tmp_path):
+    fresh = create_engine(
+        f"sqlite:///{tmp_path}/fresh.sqlite", execution_options={"schema_translate_map": {SCHEMA: None}}
+    )
+    Base.metadata.create_all(fresh)
+    assert shape(store.engine) == shape(fresh)
+    fresh.dispose()
+
+
+def test_the_database_file_is_private(places, store):
+    assert places.database_file.stat().st_mode & 0o077 == 0
+
+
+def test_two_writers_take_turns(store):
+    """Read-then-write in two threads at once: without BEGIN IMMEDIATE one of them fails at once."""
+    barrier, failures = threading.Barrier(2), []
+
+    def add(name: str) -> None:
+        barrier.wait()
+        try:
+            for number in range(20):
+                add_account(store, SITE, NewAccount(f"{name}{number}", password=GOOD))
+        except StoreError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in "ab"]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert failures == []
+    with store.read() as session:
+        everybody = people.people(session)
+    assert sorted(person.uid for person in everybody) == list(range(2_000_000, 2_000_040))
+
+
+def test_everybody_gets_a_personal_project(store):
+    person, password = add_account(store, SITE, NewAccount("ana"))
+    with store.read() as session:
+        (personal,) = projects.projects_of(session, person.id)
+    assert personal.personal
+    assert personal.slug.startswith("me-")
+    assert verify(store, "ana", password).name == "ana"
+    assert verify(store, "ana", "wrong") is None
+    assert verify(store, "nobody-here", password) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Ana Lima", "Try “ana-lima”"),
+        ("", "cannot be an account name"),
+        ("root", "belongs to the system"),
+        ("../etc", "cannot be an account name"),
+        ("x" * 33, "1 to 32 characters"),
+    ],
+)
+def test_names_that_nothing_could_carry_are_refused(store, name, said):
+    with pytest.raises(PeopleError, match=said):
+        add_account(store, SITE, NewAccount(name))
+
+
+def test_a_name_is_never_given_twice_and_a_failed_addition_leaves_nothing(store):
+    add_account(store, SITE, NewAccount("ana"))
+    with pytest.raises(PeopleError, match="There is an account “ana” already"):
+        add_account(store, SITE, NewAccount("ana"))
+    with pytest.raises(PeopleError, match="There is no project “atlantis”; nobody was added"):
+        add_account(store, SITE, NewAccount("bia", project_slugs=("atlantis",)))
+    with store.read() as session:
+        assert [person.name for person in people.people(session)] == ["ana"]
+
+
+def test_a_short_password_is_refused(store):
+    with pytest.raises(PeopleError, match="has 5 characters; 15 are needed"):
+        add_account(store, SITE, NewAccount("ana", password="abcde"))
+
+
+def test_an_overlay_is_held_by_one_server_at_a_time(store):
+    person, _ = add_account(store, SITE, NewAccount("ana"))
+    with store.write() as session:
+        key = overlays.OverlayKey(1, person.id, "base")
+        assert overlays.hold(session, key, "one")
+        assert not overlays.hold(session, key, "two")
+        assert overlays.held(session) == {"one": key}
+        overlays.release(session, "one")
+        assert overlays.hold(session, key, "two")
+
+
+def test_publishing_a_revision_retires_the_one_before(store):
+    def built(digest: str) -> catalog.NewRevision:
+        return catalog.NewRevision(digest, "tag", "lower", "server", "0" * 64, "1" * 64, "3.11", 1)
+
+    with store.write() as session:
+        catalog.put_image(session, "minimal", "Minimal", "To begin with")
+        catalog.publish_revision(session, "minimal", built("sha256:a"))
+        catalog.publish_revision(session, "minimal", built("sha256:b"))
+        assert [each.built.digest for each in catalog.published_revisions(session)] == ["sha256:b"]
+        again = catalog.publish_revision(session, "minimal", built("sha256:a"))
+        assert (again.id, again.state) == (1, catalog.PUBLISHED)
+
+
+def test_a_step_whose_worker_died_is_known_as_stalled(store):
+    with store.write() as session:
+        steps.plan_steps(session, [steps.NewStep("base", "Base", 40)])
+        steps.begin_step(session, "base")
+        (step,) = steps.steps(session)
+    assert not step.stalled(step.beat_at + steps.SILENCE)
+    assert step.stalled(step.beat_at + 2 * steps.SILENCE)
+
+
+def test_a_secret_is_made_once_and_private(tmp_path):
+    value = secret(tmp_path / "secrets", "token")
+    assert secret(tmp_path / "secrets", "token") == value
+    assert len(bytes.fromhex(value)) == 32
+    assert (tmp_path / "secrets" / "token").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.database
+def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres):
+    site = Site(database={"url": postgres})
+    assert migrate(site, places) is True
+    opened = open_store(site, places)
+    person, password = add_account(opened, site, NewAccount("ana"))
+    assert verify(opened, "ana", password) == person
+    assert person.created_at.tzinfo is not None
+    opened.engine.dispose()
+
+
+def test_an_unreachable_database_is_told_without_a_traceback(places):
+    site = Site(database={"url": "postgresql://bancada@127.0.0.1:1/bancada"})
+    with pytest.raises(StoreError, match=r"cannot be reached: .*refused"):
+        migrate(site, places)
