@@ -1,0 +1,1 @@
+"""Starting servers: a plan computed from facts, and spawners that only apply it."""

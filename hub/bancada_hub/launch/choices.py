@@ -1,0 +1,64 @@
+"""What a person may choose when they start a server: checked here, whatever way it came in.
+
+The form, the REST API and the defaults that JupyterHub kept from an earlier start all end in `parse_choices`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from bancada_hub.errors import LaunchRefused
+from bancada_hub.launch.reasons import Reason
+
+Kind: TypeAlias = Literal["work", "rescue"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person chose.
+
+    Args:
+        kind: `work`, or `rescue` for a server that starts without the person's own changes to the environment.
+    """
+
+    kind: Kind = "work"
+
+
+def parse_choices(raw: object) -> Choices:
+    """Check the options of a start; no options at all are the defaults.
+
+    Args:
+        raw: What came in: untrusted, of any type.
+
+    Raises:
+        LaunchRefused: It is not a table of known keys with values of the right type.
+    """
+    if not isinstance(raw, Mapping):
+        raise _refusal(f"The options must be a table of names and values, not {_type(raw)}.")
+    unknown = [key for key in raw if key != "kind"]
+    if unknown:
+        names = ", ".join(sorted(_quoted(key) for key in unknown))
+        raise _refusal(f"There is no option {names}.")
+    kind = raw.get("kind", "work")
+    if type(kind) is not str or kind not in KINDS:
+        raise _refusal(f"The option “kind” is {_quoted(kind)}; it can be {' or '.join(KINDS)}.")
+    return Choices(kind="rescue" if kind == "rescue" else "work")
+
+
+def options_of_form(form: Mapping[str, list[object]]) -> dict[str, object]:
+    """Turn a form's fields, each a list of values, into options; a field given twice stays a list and is refused."""
+    return {name: values[0] if len(values) == 1 else values for name, values in form.items() if name != "_xsrf"}
+
+
+def _refusal(what: str) -> LaunchRefused:
+    return LaunchRefused(what, fix="Start it from the page Work.", reason=Reason.BAD_OPTIONS)
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return f"“{text[:40]}”"
+
+
+def _type(value: object) -> str:
+    return type(value).__name__

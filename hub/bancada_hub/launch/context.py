@@ -1,0 +1,48 @@
+"""What every spawner of a site shares: set once, by the hub's configuration, before the hub starts."""
+
+from dataclasses import dataclass
+
+from bancada_hub.installation import Installation
+from bancada_hub.places import Places
+from bancada_hub.site import Site
+from bancada_hub.store.database import Store
+from bancada_images.sources import PackageSources
+
+
+@dataclass(frozen=True)
+class LaunchContext:
+    """A site, as its spawners see it.
+
+    Args:
+        site_id: 8 hex digits, on the label of everything that this site's spawners make.
+        site: Its settings.
+        places: Where its things lie.
+        store: Its database.
+        engine_host: Address of the container engine; empty with the process engine.
+        network: Name of the site's bridge; empty with the process engine.
+    """
+
+    site_id: str
+    site: Site
+    places: Places
+    store: Store
+    engine_host: str = ""
+    network: str = ""
+
+    @classmethod
+    def of(cls, installation: Installation, store: Store) -> "LaunchContext":
+        """Return the context of an installed site."""
+        facts = installation.facts
+        return cls(
+            site_id=facts.site_id,
+            site=installation.site,
+            places=installation.places,
+            store=store,
+            engine_host=facts.engine_host,
+            network=facts.network,
+        )
+
+    @property
+    def sources(self) -> PackageSources:
+        """Where packages come from."""
+        return PackageSources(**self.site.packages.model_dump(exclude={"npm_registry"}))

@@ -1,0 +1,73 @@
+"""Reading what a plan depends on: settings, and one transaction of the database."""
+
+from datetime import UTC, datetime
+
+from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.plan import Facts, Limits, What, Where, Who
+from bancada_hub.site import GIB, ServerSettings
+from bancada_hub.store import catalog, people, projects, steps
+
+IMAGE = "minimal"
+"""The image of every project, until projects pin their own."""
+
+
+def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Facts:
+    """Read all that the plan of one server depends on, as it stands at one instant.
+
+    Args:
+        context: The site.
+        user_name: Whose server.
+        server_name: Its name: a project's slug.
+    """
+    with context.store.read() as session:
+        person = people.find_person(session, user_name)
+        project = projects.find_project(session, server_name) if server_name else None
+        member = person is not None and project is not None and projects.is_member(session, project.id, person.id)
+        revision = catalog.published_revision(session, IMAGE)
+        taken = steps.steps(session)
+    return Facts(
+        site_id=context.site_id,
+        places=context.places,
+        sources=context.sources,
+        limits=limits(context.site.server),
+        network=context.network,
+        server_name=server_name,
+        who=Who(person.name, person.uid, person.disabled) if person else None,
+        where=Where(project.id, project.slug, project.gid, member) if project else None,
+        what=_what(revision) if revision else None,
+        preparation=preparation(taken, datetime.now(UTC)),
+    )
+
+
+def limits(settings: ServerSettings) -> Limits:
+    """Turn the site's settings into limits in base units."""
+    memory_bytes = int(settings.memory_gib * GIB)
+    return Limits(
+        cpus=settings.cpus,
+        memory_bytes=memory_bytes,
+        shm_bytes=int(memory_bytes * settings.shm_ratio),
+        pids=settings.pids,
+        nofile=settings.nofile,
+    )
+
+
+def preparation(taken: list[steps.Step], now: datetime) -> str:
+    """Say how far the site's preparation is; empty when there is none, or it is done."""
+    for step in taken:
+        if step.state == steps.FAILED:
+            return f"The image could not be prepared: “{step.title}” failed. Ask an administrator."
+        if step.stalled(now):
+            return f"The preparation of the image has stopped at “{step.title}”. Ask an administrator."
+    ahead = [step for step in taken if step.state != steps.DONE]
+    if not ahead:
+        return ""
+    current = ahead[0]
+    spent_s = (now - current.started_at).total_seconds() if current.started_at else 0.0
+    left_s = max(current.expected_s - spent_s, 0.0) + sum(step.expected_s for step in ahead[1:])
+    place = f"step {current.position} of {len(taken)}, {current.title}"
+    return f"The image is still being prepared: {place}, about {max(round(left_s, -1), 10):.0f} s left."
+
+
+def _what(revision: catalog.Revision) -> What:
+    built = revision.built
+    return What(built.digest, built.tag, built.lower, built.server_environment)

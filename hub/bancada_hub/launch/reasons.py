@@ -1,0 +1,24 @@
+"""The fixed words for why a server did not start: for metrics, tests and the hub's records."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a start was refused, or failed."""
+
+    BAD_OPTIONS = "bad-options"
+    UNKNOWN_PERSON = "unknown-person"
+    DISABLED = "disabled"
+    UNNAMED_SERVER = "unnamed-server"
+    UNKNOWN_PROJECT = "unknown-project"
+    NOT_A_MEMBER = "not-a-member"
+    NO_IMAGE_YET = "no-image-yet"
+    IMAGE_MISSING = "image-missing"
+    IMAGE_TAMPERED = "image-tampered-with"
+    ENVIRONMENT_MISSING = "environment-missing"
+    OVERLAY_HELD = "overlay-held"
+    OVERLAY_BROKEN = "overlay-broken"
+    FOLDERS = "folders"
+    ENGINE = "engine"
+    DATABASE = "database"
+    ENDED = "ended"

@@ -1,0 +1,32 @@
+"""Facts of a small site, for tests to change."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bancada_hub.launch.plan import Facts, Limits, What, Where, Who
+from bancada_hub.places import Places
+from bancada_images.sources import PackageSources
+
+GIB = 1024**3
+ANA = Who(name="ana", uid=2_000_000, disabled=False)
+MAIN = Where(id=2, slug="main", gid=2_000_001, member=True)
+MINIMAL = What(
+    digest="sha256:" + "a1" * 32, tag="bancada/minimal:a1a1", lower="a1a1a1a1a1a1", server_environment="server-1"
+)
+
+
+def facts(**changes: Any) -> Facts:
+    base = Facts(
+        site_id="0123abcd",
+        places=Places(Path("/srv/bancada")),
+        sources=PackageSources(),
+        limits=Limits(cpus=2.0, memory_bytes=4 * GIB, shm_bytes=2 * GIB, pids=4096, nofile=65_536),
+        network="bancada-0123abcd",
+        server_name="main",
+        who=ANA,
+        where=MAIN,
+        what=MINIMAL,
+        preparation="",
+    )
+    return replace(base, **changes)
