@@ -1,0 +1,1 @@
+"""Projects on disk: homes, shared folders, overlays, and who may write where."""
