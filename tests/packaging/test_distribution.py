@@ -18,6 +18,7 @@ INSTALLED_FROM = {"images/catalog/": "bancada_images/catalog/", "images/server/"
 BARE_NOUNS: set[str] = set()
 """What a laptop without extras has: nothing yet."""
 
+OWN = {"bancada", "__main__", "_virtualenv"}  # the last is uv's way of marking a virtual environment
 HUB_NOUNS = {"up", "down", "status", "logs", "doctor", "user", "test"}
 IMPORTS = "import bancada, sys; print(sorted({name.partition('.')[0] for name in sys.modules}))"
 USES_ITS_FILES = """
@@ -174,7 +175,7 @@ def test_bare_install_imports_nothing_but_itself(installed: CleanEnvironment) ->
     result = installed.run("python", "-I", "-c", IMPORTS)
     assert result.returncode == 0, result.stderr
     loaded = set(result.stdout.strip("[]\n").replace("'", "").split(", "))
-    assert {name for name in loaded if name not in sys.stdlib_module_names} - {"bancada", "_virtualenv"} == set()
+    assert {name for name in loaded if name not in sys.stdlib_module_names} - OWN == set()
 
 
 def test_bare_install_shows_only_the_nouns_that_can_be_used(installed: CleanEnvironment) -> None:
