@@ -152,13 +152,19 @@ def make_environment(container: BuildContainer, folder: str, say: Progress) -> s
     say("installing packages", 0.2)
     offline = ["--no-index"] if container.sources.offline else []
     sync = [_UV, "pip", "sync", "--python", python, "--require-hashes", "--compile-bytecode", *offline, _LOCK]
-    container.must(sync, "Installing the packages of the lock", lambda line: say(line))
+    container.must(sync, "Installing the packages of the lock", lambda line: _tell(line, say))
     # By name from a folder, not by path: a path would be written into the environment as its origin.
     own = [_UV, "pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", _WHEELS, "bancada"]
     container.must(own, "Installing bancada")
     compile_environment(container, folder, say)
     version = container.must([python, "-c", "import platform; print(platform.python_version())"], "Starting Python")
     return version.lines[-1]
+
+
+def _tell(line: str, say: Progress) -> None:
+    """Pass on what uv says while it works, without its list of a line a package."""
+    if line.strip().startswith(("Resolved", "Downloading", "Prepared", "Installed")):
+        say(line.strip())
 
 
 def compile_environment(container: BuildContainer, folder: str, say: Progress) -> None:

@@ -29,6 +29,7 @@ BUILD_LABEL = "bancada.build"
 OWNER_LABEL = "bancada.build.owner"
 _LOW_CPU_SHARES = 256  # a quarter of what a server gets when both want the processor
 _TAIL_LINES = 12
+_SOURCES = "Check the site's package sources (index_url, wheelhouse, ca_bundle, http_proxy), then run again."
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,16 @@ class BuildContainer:
                 on_line(kept[-1])
         return Finished(exit_code=int(api.exec_inspect(started["Id"])["ExitCode"] or 0), lines=tuple(kept))
 
-    def must(self, command: Sequence[str], what: str, on_line: Callable[[str], None] | None = None) -> Finished:
+    def must(
+        self, command: Sequence[str], what: str, on_line: Callable[[str], None] | None = None, *, fix: str = _SOURCES
+    ) -> Finished:
         """Run one step that has to succeed.
 
         Args:
             command: Program and arguments.
             what: What the step does, for the message when it fails.
             on_line: Told each line of output.
+            fix: What to do when it fails.
 
         Raises:
             BuildError: The step failed; has its last lines.
@@ -148,10 +152,7 @@ class BuildContainer:
         finished = self.run(command, on_line)
         if finished.exit_code != 0:
             tail = "\n".join(finished.lines[-_TAIL_LINES:]) or f"{shlex.join(command[:3])} said nothing"
-            raise BuildError(
-                f"{what} failed with exit code {finished.exit_code}:\n{tail}",
-                fix="Check the site's package sources (index_url, wheelhouse, ca_bundle, http_proxy), then run again.",
-            )
+            raise BuildError(f"{what} failed with exit code {finished.exit_code}:\n{tail}", fix=fix)
         return finished
 
     def _next(self, lines: "queue.SimpleQueue[str | None]") -> str | None:

@@ -87,7 +87,8 @@ def ensure_server_environment(  # noqa: PLR0913 - a server environment is made o
         ) as container:
             make_environment(container, SERVER_FOLDER, tell)
             tell("setting JupyterLab up", 0.8)
-            container.must([f"{SERVER_FOLDER}/bin/python", *_INSTALL], "Setting JupyterLab up")
+            install = [f"{SERVER_FOLDER}/bin/python", *_INSTALL]
+            container.must(install, "Setting JupyterLab up", fix="Report this: a release of Bancada is at fault.")
             compile_environment(container, SERVER_FOLDER, tell)
             tell("laying it out", 0.85)
             return lay_out_container(container.container, SERVER_FOLDER, target, tell)

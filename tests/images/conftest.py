@@ -1,9 +1,20 @@
 import base64
 import hashlib
+import os
+import shutil
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from bancada_images.base import ensure_base
+from bancada_images.lock import read_lock
+from bancada_images.sources import PackageSources
+from bancada_images.spec import ImageSpec
+from bancada_images.wheel import build_wheel
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def tiny_wheel(folder: Path, name: str = "tiny_thing", version: str = "1.0") -> Path:
@@ -22,12 +33,62 @@ def tiny_wheel(folder: Path, name: str = "tiny_thing", version: str = "1.0") -> 
     wheel = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, text in files.items():
-            archive.writestr(path, text)
+            archive.writestr(zipfile.ZipInfo(path), text)
     return wheel
 
 
-@pytest.fixture
+def lock_of(folder: Path, wheel: Path):
+    """Write and read a lock of one wheel."""
+    name, version = wheel.name.split("-")[:2]
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "requirements.in").write_text(f"{name}\n", encoding="utf-8")
+    (folder / "requirements.lock").write_text(f"{name}=={version} --hash=sha256:{digest}\n", encoding="utf-8")
+    return read_lock(folder)
+
+
+def quiet(text: str, done: float | None = None) -> None:
+    """Take progress and say nothing."""
+
+
+@pytest.fixture(scope="session")
 def wheelhouse(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     tiny_wheel(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_lock(tmp_path_factory, wheelhouse):
+    return lock_of(tmp_path_factory.mktemp("tiny"), next(wheelhouse.glob("*.whl")))
+
+
+@pytest.fixture(scope="session")
+def tiny_spec() -> ImageSpec:
+    return ImageSpec(key="tiny", title="Tiny", purpose="For tests.", suite="bookworm", python="3.11")
+
+
+@pytest.fixture(scope="session")
+def uv() -> Path:
+    beside = Path(sys.executable).parent / "uv"
+    found = beside if beside.exists() else shutil.which("uv")
+    assert found, "uv is part of the test environment"
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def bancada_wheel(tmp_path_factory) -> Path:
+    return build_wheel(CHECKOUT, tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="session")
+def internet() -> PackageSources:
+    """The public index, through the machine's own certificate authorities where it names some."""
+    bundle = os.environ.get("SSL_CERT_FILE")
+    return PackageSources(ca_bundle=Path(bundle) if bundle else None)
+
+
+@pytest.fixture(scope="session")
+def base(engine_client, tiny_spec, internet, tmp_path_factory):
+    scratch = tmp_path_factory.mktemp("scratch")
+    return ensure_base(engine_client, tiny_spec, internet, base_image=None, scratch=scratch, say=quiet)

@@ -1,5 +1,3 @@
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -61,22 +59,15 @@ def test_a_missing_lock_is_refused(tmp_path):
     assert "requirements.lock cannot be read" in refusal(tmp_path)
 
 
-def uv() -> Path:
-    beside = Path(sys.executable).parent / "uv"
-    found = beside if beside.exists() else shutil.which("uv")
-    assert found, "uv is part of the test environment"
-    return Path(found)
-
-
-def test_a_lock_is_refreshed_from_a_wheelhouse_and_tells_no_place(tmp_path, wheelhouse):
+def test_a_lock_is_refreshed_from_a_wheelhouse_and_tells_no_place(tmp_path, wheelhouse, uv):
     (tmp_path / "requirements.in").write_text("tiny-thing\n", encoding="utf-8")
-    lock = refresh_lock(tmp_path, uv(), {"UV_FIND_LINKS": str(wheelhouse), "UV_OFFLINE": "1"})
+    lock = refresh_lock(tmp_path, uv, {"UV_FIND_LINKS": str(wheelhouse), "UV_OFFLINE": "1"})
     assert lock.versions("tiny-thing") == {"1.0"}
     assert str(tmp_path) not in lock.path.read_text(encoding="utf-8")
     assert str(wheelhouse) not in lock.path.read_text(encoding="utf-8")
 
 
-def test_requirements_that_cannot_be_resolved_are_refused(tmp_path, wheelhouse):
+def test_requirements_that_cannot_be_resolved_are_refused(tmp_path, wheelhouse, uv):
     (tmp_path / "requirements.in").write_text("tiny-thing>=2\n", encoding="utf-8")
     with pytest.raises(SpecError, match="cannot be locked"):
-        refresh_lock(tmp_path, uv(), {"UV_FIND_LINKS": str(wheelhouse), "UV_OFFLINE": "1"})
+        refresh_lock(tmp_path, uv, {"UV_FIND_LINKS": str(wheelhouse), "UV_OFFLINE": "1"})
