@@ -1,0 +1,29 @@
+"""What every handler of the console shares."""
+
+from dataclasses import dataclass
+
+from jinja2 import Environment
+from jupyterhub.services.auth import HubOAuth
+
+from bancada_hub.console.hub import HubClient
+from bancada_hub.console.starts import Starts
+from bancada_hub.launch.context import LaunchContext
+
+
+@dataclass(frozen=True)
+class Context:
+    """A running console.
+
+    Args:
+        launch: The site, its database, and what a plan needs.
+        hub: The hub's REST.
+        starts: Starts under way.
+        sign_in: The hub's sign-in for this service.
+        environment: The pages' templates.
+    """
+
+    launch: LaunchContext
+    hub: HubClient
+    starts: Starts
+    sign_in: HubOAuth
+    environment: Environment

@@ -1,0 +1,169 @@
+"""REST of a person's projects: list, start, state, stop or cancel, reset the environment.
+
+A browser without scripts posts forms here and is sent back to Work; scripts and programs get JSON.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from tornado.web import HTTPError
+
+from bancada_hub.console import servers
+from bancada_hub.console.errors import NotNowError, later
+from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.projects import Card, Records, own_project, read_records, server_of, work_of
+from bancada_hub.errors import HostError
+from bancada_hub.launch.choices import Choices, parse_choices
+from bancada_hub.launch.facts import read_facts
+from bancada_hub.launch.plan import plan
+from bancada_hub.projects.overlay_reset import reset_overlay
+from bancada_hub.store.overlays import OverlayKey
+from bancada_hub.store.projects import Project
+from bancada_hub.ui.language import Words
+
+
+class ProjectHandler(Handler):
+    """Acts on one project of the person who asks."""
+
+    async def own(self, slug: str) -> tuple[Records, Project]:
+        """Return the person's records and their project of this slug; 404 for any other."""
+        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
+        return records, own_project(records, slug)
+
+    def done(self, value: dict[str, object], status: int = 202) -> None:
+        """Answer a script with JSON; send a browser that posted a form back to Work."""
+        if self.wants_json:
+            self.send_json(value, status)
+        else:
+            self.redirect(PREFIX, status=303)
+
+
+class Projects(Handler):
+    """GET api/projects."""
+
+    json_only = True
+
+    async def get(self) -> None:
+        """Answer the person's projects, each with its image and its server."""
+        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
+        work = await work_of(self.context, records)
+        self.send_json({"projects": [_project(card, self.look.words) for card in work.cards]})
+
+
+class Start(ProjectHandler):
+    """POST api/projects/<slug>/start."""
+
+    async def post(self, slug: str) -> None:
+        """Start the person's server of this project, after the same plan that the spawner makes.
+
+        The body is JSON or a form, and may hold `kind`: "work" or "rescue".
+        """
+        records, project = await self.own(slug)
+        choices = parse_choices(self._body())
+        await asyncio.to_thread(_check, self, records, project, choices)
+        await self.context.starts.begin(records.person.name, project.slug, {"kind": choices.kind})
+        self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
+
+    def _body(self) -> Any:  # noqa: ANN401 - untrusted, of any shape; `parse_choices` judges it
+        if not self.request.headers.get("Content-Type", "").startswith("application/json"):
+            return {name: self.get_body_argument(name) for name in self.request.body_arguments if name != "_xsrf"}
+        try:
+            return json.loads(self.request.body or b"{}")
+        except ValueError as error:
+            raise HTTPError(400, "the body is not JSON") from error
+
+
+class Server(ProjectHandler):
+    """GET and DELETE api/projects/<slug>/server; POST api/projects/<slug>/stop for forms."""
+
+    async def get(self, slug: str) -> None:
+        """Answer the state of the person's server of this project."""
+        records, project = await self.own(slug)
+        found = await server_of(self.context, records, project.slug)
+        self.send_json(_server(found, self.look.words))
+
+    async def delete(self, slug: str) -> None:
+        """Stop the server, or cancel its start."""
+        records, project = await self.own(slug)
+        await self.context.hub.stop(records.person.name, project.slug)
+        self.done({"project": project.slug, "state": servers.Phase.STOPPING.value})
+
+
+class Stop(Server):
+    """The same for a browser's form, which cannot send DELETE."""
+
+    SUPPORTED_METHODS = ("POST",)
+
+    async def post(self, slug: str) -> None:
+        """Stop the server, or cancel its start."""
+        await self.delete(slug)
+
+
+class Reset(ProjectHandler):
+    """POST api/projects/<slug>/reset."""
+
+    async def post(self, slug: str) -> None:
+        """Throw away what the person changed in the project's environment; files stay."""
+        records, project = await self.own(slug)
+        server = await server_of(self.context, records, project.slug)
+        if server.phase is not servers.Phase.STOPPED:
+            raise NotNowError(
+                later("The environment is in use, so it was not reset."), fix=later("Stop the project, then reset it.")
+            )
+        changed = await asyncio.to_thread(_reset, self, records, project)
+        self.done({"project": project.slug, "reset": changed}, 200)
+
+
+def _check(handler: Handler, records: Records, project: Project, choices: Choices) -> None:
+    launch = handler.context.launch
+    plan(read_facts(launch, records.person.name, project.slug), choices)
+
+
+def _reset(handler: Handler, records: Records, project: Project) -> bool:
+    """Return whether there was anything to throw away."""
+    launch, person, revision = handler.context.launch, records.person, records.revision
+    if revision is None:
+        return False
+    try:
+        key = OverlayKey(project.id, person.id, revision.built.lower)
+        return reset_overlay(launch.store, launch.places, key, person.uid)
+    except HostError as error:
+        raise NotNowError(error.what, fix=error.fix) from error
+
+
+def _project(card: Card, words: Words) -> dict[str, object]:
+    revision = card.revision
+    image = (
+        {"title": revision.image_title, "revision": revision.built.digest, "python": revision.built.python}
+        if revision
+        else None
+    )
+    return {
+        "slug": card.project.slug,
+        "title": card.project.title,
+        "personal": card.project.personal,
+        "image": image,
+        "server": _server(card.server, words),
+    }
+
+
+def _server(server: servers.ServerView, words: Words) -> dict[str, object]:
+    return {
+        "state": server.phase.value,
+        "text": servers.describe(server, words),
+        "progress": server.said,
+        "seconds": round(server.seconds),
+        "safe_mode": server.safe_mode,
+        "url": server.url,
+        "failure": server.failure,
+    }
+
+
+ROUTES = [
+    (PREFIX + "api/projects", Projects),
+    (PREFIX + "api/projects/([^/]+)/start", Start),
+    (PREFIX + "api/projects/([^/]+)/server", Server),
+    (PREFIX + "api/projects/([^/]+)/stop", Stop),
+    (PREFIX + "api/projects/([^/]+)/reset", Reset),
+]

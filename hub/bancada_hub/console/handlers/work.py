@@ -1,0 +1,90 @@
+"""The page Work: a card a project. `live` is the same page's changing parts, which its script asks for."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from bancada_hub.console import preparation as progress
+from bancada_hub.console import servers
+from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
+from bancada_hub.ui.skin import Look
+
+MOVING_S, WORKING_S, STILL_S = 1, 2, 15
+"""Seconds until the page asks again: while a server starts or stops, while the site is prepared, else."""
+
+
+class WorkPage(Handler):
+    """The whole page."""
+
+    async def get(self) -> None:
+        """Show a person's projects."""
+        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
+        work = await work_of(self.context, records)
+        look = self.show_tabs(admin=records.person.admin)
+        self.finish(
+            self.page(
+                "work.html",
+                look=look,
+                person=records.person.name,
+                tab="work",
+                parts=parts_of(self, work, look),
+                next_s=_next_s(work),
+                work=work,
+            )
+        )
+
+
+class WorkParts(Handler):
+    """The parts that change, each as HTML under its element's id, and when to ask again."""
+
+    json_only = True
+
+    async def get(self) -> None:
+        """Answer {parts, next_s}."""
+        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
+        work = await work_of(self.context, records)
+        look = Look(self.look.words, admin=records.person.admin)
+        self.send_json({"parts": parts_of(self, work, look), "next_s": _next_s(work)})
+
+
+def parts_of(handler: Handler, work: Work, look: Look) -> dict[str, str]:
+    """Return the changing parts of the page by the id of their element."""
+    parts = {"preparation": preparation_part(handler, work.records, look)}
+    for card in work.cards:
+        parts[f"project-{card.project.slug}"] = _card_part(handler, card)
+    return parts
+
+
+def preparation_part(handler: Handler, records: Records, look: Look) -> str:
+    """Return the card of the site's preparation; nothing once the site is ready."""
+    found = records.preparation
+    if found.progress is progress.Progress.READY:
+        return ""
+    return handler.page(
+        "preparation.html",
+        look=look,
+        preparation=found,
+        text=progress.describe(found, look.words),
+        elapsed_s=lambda step: progress.elapsed_s(step, datetime.now(UTC)),
+        show_errors=records.person.admin,
+    )
+
+
+def _card_part(handler: Handler, card: Card) -> str:
+    return handler.page(
+        "card.html",
+        card=card,
+        server=card.server,
+        phase=card.server.phase.value,
+        state_word=servers.describe(card.server, handler.look.words),
+        state_colour=servers.colour(card.server),
+    )
+
+
+def _next_s(work: Work) -> int:
+    if work.hub_away or any(card.server.phase in servers.MOVING for card in work.cards):
+        return MOVING_S
+    return STILL_S if work.records.preparation.progress is progress.Progress.READY else WORKING_S
+
+
+ROUTES = [(PREFIX, WorkPage), (PREFIX + "live", WorkParts)]

@@ -1,0 +1,137 @@
+// On Work: buttons act in place, and the parts that change are asked for again: each second while something starts or
+// stops, else now and then, and not at all while nobody looks.
+
+const live = document.getElementById("live");
+const lost = document.getElementById("lost");
+const shown = new Map();
+let timer = 0;
+let asking = false;
+
+function exactTimes(root) {
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, {
+    dateStyle: "medium",
+    timeStyle: "long",
+  });
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const moment = new Date(time.dateTime);
+    if (!Number.isNaN(moment.getTime())) {
+      time.title = format.format(moment);
+    }
+  }
+}
+
+// What a person opened, wrote or stands on survives the swap.
+function swap(id, html) {
+  const element = document.getElementById(id);
+  if (!element || shown.get(id) === html) {
+    return;
+  }
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  const hadFocus = focused ? focused.id || "?" : "";
+  const open = new Map([...element.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
+  const answer = element.querySelector("[data-answer]:not([hidden])");
+  const before = shown.get(id);
+  element.innerHTML = html;
+  shown.set(id, html);
+  for (const fold of element.querySelectorAll("details[id]")) {
+    fold.open = open.get(fold.id) ?? fold.open;
+  }
+  const place = element.querySelector("[data-answer]");
+  if (answer && place && before !== undefined) {
+    place.replaceWith(answer);
+  }
+  if (hadFocus) {
+    const same = document.getElementById(hadFocus);
+    (same ?? element.querySelector(".buttons .button") ?? element).focus();
+  }
+  exactTimes(element);
+}
+
+function plan(seconds) {
+  clearTimeout(timer);
+  if (!document.hidden) {
+    timer = setTimeout(refresh, seconds * 1000);
+  }
+}
+
+async function refresh() {
+  if (asking) {
+    return;
+  }
+  asking = true;
+  clearTimeout(timer);
+  let next = 5;
+  try {
+    const reply = await fetch(live.dataset.live, { headers: { "X-XSRFToken": live.dataset.xsrf } });
+    if (reply.status === 401 || reply.status === 403) {
+      location.reload();
+      return;
+    }
+    if (reply.ok) {
+      const found = await reply.json();
+      const cards = Object.keys(found.parts).filter((id) => id !== "preparation");
+      if (cards.length !== document.querySelectorAll(".cards > .card").length) {
+        location.reload();
+        return;
+      }
+      for (const [id, html] of Object.entries(found.parts)) {
+        swap(id, html);
+      }
+      next = found.next_s;
+    }
+    lost.hidden = reply.ok;
+  } catch {
+    lost.hidden = false;
+  } finally {
+    asking = false;
+  }
+  lost.textContent = lost.hidden ? "" : live.dataset.lost;
+  plan(next);
+}
+
+function tell(card, found) {
+  const answer = card.querySelector("[data-answer]");
+  answer.querySelector("[data-message]").textContent = found.message ?? live.dataset.lost;
+  answer.querySelector("[data-fix]").textContent = found.fix ?? "";
+  answer.hidden = false;
+}
+
+async function act(form) {
+  const card = form.closest(".card");
+  const button = form.querySelector("button");
+  card.querySelector("[data-answer]").hidden = true;
+  button.setAttribute("aria-busy", "true");
+  const reply = await fetch(form.action, {
+    method: "POST",
+    headers: { Accept: "application/json", "X-XSRFToken": live.dataset.xsrf },
+    body: new URLSearchParams(new FormData(form)),
+  }).catch(() => null);
+  button.removeAttribute("aria-busy");
+  if (!reply || !reply.ok) {
+    tell(card, reply ? await reply.json().catch(() => ({})) : {});
+  } else if (form.closest("details")) {
+    form.closest("details").open = false;
+  }
+  await refresh();
+}
+
+live.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-act]");
+  if (form) {
+    event.preventDefault();
+    if (form.querySelector("button").getAttribute("aria-busy") !== "true") {
+      act(form);
+    }
+  }
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    clearTimeout(timer);
+  } else {
+    refresh();
+  }
+});
+
+exactTimes(live);
+plan(Number(live.dataset.nextS));
