@@ -17,6 +17,7 @@ from bancada_hub.errors import EngineError
 Say = Callable[[str], None]
 
 SYSTEMD_DIRECTORY = Path("/run/systemd/system")
+SYSTEM_PATH = "/usr/sbin:/sbin"
 SHOWN_LINES = 12
 POLL_S = 0.1
 # An engine that is started within a second of another one's end waits in vain for its containerd; later it is fine.
@@ -166,7 +167,7 @@ def check_can_start() -> None:
 
 def has_program(name: str) -> bool:
     """Say whether a program is there; root's PATH does not always hold sbin."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") is not None
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATH}") is not None
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:

@@ -1,115 +1,54 @@
-"""The container engine: found, or installed and started, and reached."""
+"""The container engine: made sure of, and tried. What finds and reaches it is in `connection`."""
 
-import errno
 import os
-import socket
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import docker
-import requests
-from docker.errors import APIError, DockerException
-from docker.utils import kwargs_from_env
 
 from bancada_hub.errors import EngineError, HostError
 from bancada_hub.host import daemon, debian
+from bancada_hub.host.connection import (
+    ANSWER_WITHIN_S,
+    END_IT,
+    HOST_VARIABLE,
+    Engine,
+    EngineMissing,
+    EngineSilent,
+    client,
+    connect,
+    find_engine,
+)
+from bancada_hub.host.probe import probe_engine
 
-DEFAULT_HOST = "unix:///var/run/docker.sock"
-HOST_VARIABLE = "DOCKER_HOST"
-ANSWER_WITHIN_S = 10
+__all__ = [
+    "Engine",
+    "EngineMissing",
+    "EngineSilent",
+    "client",
+    "connect",
+    "ensure_engine",
+    "find_engine",
+    "probe_engine",
+    "why_not_docker",
+]
+
 PACKAGES = ("docker.io", "iptables")
-END_IT = "End it, then run the same command again: kill $(cat /var/run/docker.pid)"
 REASON = "Bancada runs each person's work in a container, and no container engine is on this machine."
 
 
-class EngineMissing(EngineError):  # noqa: N818 - an outcome that callers tell apart, not a fault
-    """Nothing listens where the engine should be."""
-
-
-class EngineSilent(EngineError):  # noqa: N818 - an outcome that callers tell apart, not a fault
-    """Something listens where the engine should be, and does not answer."""
-
-
-@dataclass(frozen=True)
-class Engine:
-    """An engine that answered.
-
-    Args:
-        host: Its address, as in DOCKER_HOST.
-        version: Its release.
-        api_version: The newest API that it speaks.
-        cgroup_version: "1" or "2".
-        storage_driver: How it keeps images, such as "overlay2".
-        root_dir: Its data directory, a path on its machine.
-        name: The name of its machine.
-        id: Its identity, which survives restarts.
-    """
-
-    host: str
-    version: str
-    api_version: str
-    cgroup_version: str
-    storage_driver: str
-    root_dir: str
-    name: str
-    id: str
-
-
-def client(engine: Engine, timeout_s: int = 60) -> docker.DockerClient:
-    """Return a client of the engine; the caller closes it.
-
-    Args:
-        engine: An engine that was found.
-        timeout_s: How long one answer may take before the call fails.
-    """
-    return docker.DockerClient(base_url=engine.host, version=engine.api_version, timeout=timeout_s, **_tls(engine.host))
-
-
-def engine_address(environment: Mapping[str, str]) -> str:
-    """Return where the engine is reached: DOCKER_HOST, or the usual socket."""
-    return environment.get(HOST_VARIABLE) or DEFAULT_HOST
-
-
-def find_engine(timeout_s: int = ANSWER_WITHIN_S) -> Engine:
-    """Return the engine that answers.
-
-    Args:
-        timeout_s: How long one answer may take.
-
-    Raises:
-        EngineMissing: Nothing listens at its address.
-        EngineSilent: Something listens there and does not answer in time.
-        EngineError: What answers is no engine, or this user may not use it.
-    """
-    host = engine_address(os.environ)
-    if host.startswith("unix://"):
-        _check_socket(host, timeout_s)
+def why_not_docker() -> str:
+    """Return why this account cannot have the docker engine on this machine, as words after "because"; else ""."""
+    if sys.platform != "linux":
+        return f"the docker engine needs Linux, and this is {sys.platform}."
+    if os.geteuid() != 0:
+        return "the docker engine needs root, and this account is not root."
+    if daemon.has_program("dockerd") or debian.is_debian():
+        return ""
     try:
-        with_version = docker.DockerClient(base_url=host, version="auto", timeout=timeout_s, **_tls(host))
-        try:
-            return describe(host, with_version.version(), with_version.info())
-        finally:
-            with_version.close()
-    except requests.Timeout as error:
-        raise _silent(host, timeout_s) from error
-    except (DockerException, requests.RequestException) as error:
-        raise _from_client(host, timeout_s, error) from error
-
-
-def describe(host: str, version: Mapping[str, Any], info: Mapping[str, Any]) -> Engine:
-    """Return an engine's description from its answers to /version and /info."""
-    return Engine(
-        host=host,
-        version=str(version.get("Version", "")),
-        api_version=str(version.get("ApiVersion", "")),
-        cgroup_version=str(info.get("CgroupVersion") or "1"),
-        storage_driver=str(info.get("Driver", "")),
-        root_dir=str(info.get("DockerRootDir", "")),
-        name=str(info.get("Name", "")),
-        id=str(info.get("ID", "")),
-    )
+        find_engine()
+    except EngineMissing:
+        return "no container engine is here, and this system has no apt-get to install one with."
+    return ""
 
 
 def ensure_engine(*, agreed: bool, ask: debian.Ask | None, log: Path, say: Callable[[str], None]) -> Engine:
@@ -159,66 +98,3 @@ def _answers() -> bool:
     except EngineError:
         return False
     return True
-
-
-def _check_socket(host: str, timeout_s: int) -> None:
-    """Connect to the engine's socket once: what the system says is clearer than what a client makes of it."""
-    path = host.removeprefix("unix://")
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(timeout_s)
-        try:
-            connection.connect(path)
-        except TimeoutError as error:
-            raise _silent(host, timeout_s) from error
-        except PermissionError as error:
-            raise EngineError(
-                f"This user may not use the container engine's socket {path}.", fix="Run it as root: sudo ./bancada …"
-            ) from error
-        except OSError as error:
-            why = {
-                errno.ENOENT: "there is no such socket",
-                errno.ECONNREFUSED: "the socket is left over: nothing listens on it",
-            }.get(error.errno or 0, os.strerror(error.errno or 0))
-            raise EngineMissing(f"No container engine at {path}: {why}.", fix=_start_it(host)) from error
-
-
-def _start_it(host: str) -> str:
-    """Return how to get an engine where there is none."""
-    if host != DEFAULT_HOST:
-        return f"Start that engine, or unset {HOST_VARIABLE} to use this machine's own."
-    return "Let Bancada install and start one: ./bancada up"
-
-
-def _silent(host: str, timeout_s: int) -> EngineSilent:
-    """Return the error for an engine that is there and does not answer."""
-    if host != DEFAULT_HOST:
-        fix = f"Restart that engine, or unset {HOST_VARIABLE} to use this machine's own."
-    elif daemon.has_systemd():
-        fix = "Restart it: systemctl restart docker\nIts log: journalctl --unit docker"
-    else:
-        fix = END_IT
-    return EngineSilent(
-        f"A container engine is at {host.removeprefix('unix://')}, but it did not answer within {timeout_s} s.", fix=fix
-    )
-
-
-def _from_client(host: str, timeout_s: int, error: Exception) -> EngineError:
-    """Translate a client's error; the client wraps a time-out more than once."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, requests.Timeout):
-            return _silent(host, timeout_s)
-        if isinstance(cause, ConnectionRefusedError | FileNotFoundError) or "Connection refused" in str(cause):
-            return EngineMissing(f"No container engine at {host}: nothing listens there.", fix=_start_it(host))
-        cause = cause.__cause__ or cause.__context__
-    said = error.explanation if isinstance(error, APIError) else str(error)
-    return EngineError(
-        f"What answers at {host} is not a container engine that Bancada can use: {said}", fix=_start_it(host)
-    )
-
-
-def _tls(host: str) -> dict[str, Any]:
-    """Return the client's certificates for an engine that is reached by TCP, from DOCKER_CERT_PATH."""
-    if host.startswith("unix://"):
-        return {}
-    return {key: value for key, value in kwargs_from_env().items() if key == "tls"}

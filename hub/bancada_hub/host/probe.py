@@ -21,7 +21,7 @@ from docker.errors import DockerException, NotFound
 from docker.types import DriverConfig, Mount
 
 from bancada_hub.host.checks import Check
-from bancada_hub.host.engine import Engine, client
+from bancada_hub.host.connection import Engine, client
 
 OLDEST_API = (1, 41)
 NEEDED_SPACE_BYTES = 4 * 2**30

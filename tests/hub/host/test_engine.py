@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from bancada_hub.errors import EngineError
-from bancada_hub.host import daemon, engine, probe
+from bancada_hub.host import connection, daemon, engine, probe
 from bancada_hub.host.engine import EngineMissing, EngineSilent, find_engine
 
 pytestmark = pytest.mark.engine
@@ -115,7 +115,30 @@ def test_socket_of_root_for_an_ordinary_user(monkeypatch: pytest.MonkeyPatch, li
     )
 
 
+def test_reaching_an_engine_by_its_kept_address(own_engine, tmp_path: Path) -> None:
+    docker_client = engine.connect(own_engine.host)
+    assert docker_client.ping()
+    docker_client.close()
+    with pytest.raises(EngineMissing, match="there is no such socket"):
+        engine.connect(f"unix://{tmp_path}/none.sock")
+
+
 # Making sure that there is one
+
+
+def test_why_not_docker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert engine.why_not_docker() == ""
+    os.seteuid(65534)
+    try:
+        assert engine.why_not_docker() == "the docker engine needs root, and this account is not root."
+    finally:
+        os.seteuid(0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    monkeypatch.setattr(daemon, "SYSTEM_PATH", str(tmp_path))
+    assert engine.why_not_docker() == (
+        "no container engine is here, and this system has no apt-get to install one with."
+    )
 
 
 def never(question: str) -> bool:
@@ -137,7 +160,7 @@ def test_a_chosen_engine_that_is_missing_is_not_replaced(monkeypatch: pytest.Mon
 def test_a_silent_engine_of_our_own_names_its_log(monkeypatch: pytest.MonkeyPatch, listening, tmp_path: Path) -> None:
     path, _ = listening
     monkeypatch.delenv("DOCKER_HOST", raising=False)
-    monkeypatch.setattr(engine, "DEFAULT_HOST", f"unix://{path}")
+    monkeypatch.setattr(connection, "DEFAULT_HOST", f"unix://{path}")
     monkeypatch.setattr(engine, "ANSWER_WITHIN_S", 1)
     log = tmp_path / "engine.log"
     log.write_text("started\n")
