@@ -81,7 +81,6 @@ class BuildContainer:
             self.image,
             entrypoint=["sleep"],
             command=["infinity"],
-            init=True,
             labels={**self.labels, BUILD_LABEL: "1", OWNER_LABEL: _owner(os.getpid())},
             mounts=mounts,
             tmpfs={"/run": "mode=755"},  # so that the mount points below it are in no layer either

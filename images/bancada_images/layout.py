@@ -98,12 +98,14 @@ def lay_out_container(container: Container, source: str, target: Path, say: Prog
             text = getattr(problem, "explanation", None) or problem
             raise BuildError(f"{source} cannot be read from the image: {text}.", fix="Run: ./bancada up") from problem
         _unpack(stream, partial, target.name, say)
+        tree = partial / Path(source).name  # unpacked with its own folder, whose owner and mode count too
         # Its parts must be on disk before its name says that they are.
         subprocess.run(["sync", "-f", str(partial)], check=True)
-        entries = dict(_entries(partial))
+        entries = dict(_entries(tree))
         layout = _summary(target, entries)
         _write_index(layout, entries)
-        partial.rename(target)
+        tree.rename(target)
+        partial.rmdir()
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -159,7 +161,6 @@ def _unpack(stream: Iterable[bytes], folder: Path, name: str, say: Progress) -> 
         "-p",
         "--numeric-owner",
         "--same-owner",
-        "--strip-components=1",
         "-C",
         str(folder),
         "-f",

@@ -22,7 +22,7 @@ _LEFT_OUT = ("bancada_hub", "bancada_images")
 _LEFT_OUT_EXTRAS = ("hub", "test")
 _ZIP_DATE = (2024, 1, 1, 0, 0, 0)
 _EPOCH = "1704067200"
-_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "extensions")
+_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "extensions", "notebooks")
 
 
 def checkout_folder() -> Path | None:

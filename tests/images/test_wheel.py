@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 def copied(tmp_path: Path) -> Path:
     folder = tmp_path / "checkout"
     ignore = shutil.ignore_patterns("__pycache__", "node_modules")
-    for name in ("hub", "images", "extensions"):
+    for name in ("hub", "images", "extensions", "notebooks"):
         shutil.copytree(CHECKOUT / name, folder / name, ignore=ignore)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, folder / name)
