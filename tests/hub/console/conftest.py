@@ -1,7 +1,7 @@
 """Fixtures of the console's tests.
 
-    running   session   a site with JupyterHub, proxy and console as real processes (running.py)
-    ana       test      somebody signed in, as a browser without scripts
+running   session   a site with JupyterHub, proxy and console as real processes (running.py)
+ana       test      somebody signed in, as a browser without scripts
 """
 
 import shutil

@@ -4,6 +4,7 @@ A server of the project “broken” fails to start; one of “slow” waits unt
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from jupyterhub.spawner import SimpleLocalProcessSpawner
 from bancada_hub.jupyterhub_config import setup
 from bancada_hub.people.authenticator import LocalAccounts
 
-WHY = "The disk of the site is full: 0.0 GiB are free."
+WHY = os.environ["BANCADA_TEST_FAILURE"]
 
 
 class DiskFullError(Exception):
@@ -42,3 +43,5 @@ c.JupyterHub.spawner_class = HelloServer  # noqa: F821
 c.Spawner.cmd = [sys.executable, str(Path(__file__).with_name("hello_server.py"))]  # noqa: F821
 c.Spawner.args = []  # noqa: F821
 c.SimpleLocalProcessSpawner.home_dir_template = str(LocalAccounts.store.places.data / "home-{username}")  # noqa: F821
+# With a form, GET /hub/spawn shows a page (which leads to Work) instead of starting a server.
+c.Spawner.options_form = "<!-- Work -->"  # noqa: F821

@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[3]
 PASSWORD = "correct-horse-battery"
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 DEADLINE_S = 60.0
+WHY = "The disk of the site is full: 0.0 GiB are free."
+"""Why a server of the project “broken” does not start."""
 
 
 def wait_until(done: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
@@ -67,9 +69,12 @@ class RunningSite:
         inherited = filter(None, [os.environ.get("PYTHONPATH")])
         environment = os.environ | {
             "BANCADA_DATA": str(places.data),
+            "BANCADA_TEST_FAILURE": WHY,
             "JUPYTERHUB_API_URL": f"{hub_url}/hub/api",
             "CONFIGPROXY_AUTH_TOKEN": secret(places.secrets, "proxy-token"),
-            "PYTHONPATH": os.pathsep.join([*(str(ROOT / part) for part in ("hub", "images", "extensions")), *inherited]),
+            "PYTHONPATH": os.pathsep.join(
+                [*(str(ROOT / part) for part in ("hub", "images", "extensions")), *inherited]
+            ),
         }
         with (places.logs / f"{name}.log").open("ab") as log:
             self.programs[name] = subprocess.Popen(

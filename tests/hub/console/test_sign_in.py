@@ -38,7 +38,7 @@ def test_the_sign_in_form_speaks_the_browsers_language_and_obeys_the_cookie(runn
 def test_the_sign_in_page_needs_no_file_of_the_console(running: RunningSite) -> None:
     page = Browser(running).get("/hub/login").text
     assert "--accent:" in page
-    assert not re.search(r'<(link|script)[^>]+(href|src)=', page)
+    assert not re.search(r"<(link|script)[^>]+(href|src)=", page)
 
 
 def test_signing_out_ends_the_consoles_session_too(ana: Browser) -> None:
@@ -85,11 +85,9 @@ def test_a_persons_own_token_works_without_xsrf(ana: Browser) -> None:
 
 
 def test_the_hubs_own_pages_lead_to_work(ana: Browser) -> None:
-    for path in ("/hub/home", "/hub/spawn"):
+    for path in ("/hub/home", "/hub/spawn", "/hub/spawn/ana", "/hub/spawn/ana/optics"):
         page = ana.get(path)
-        assert 'http-equiv="refresh" content="0; url=/services/bancada/"' in page.text or page.url.endswith(
-            "/services/bancada/"
-        ), path
+        assert 'http-equiv="refresh" content="0; url=/services/bancada/"' in page.text, path
     missing = ana.get("/hub/nothing-here")
     assert missing.status_code == 404
     assert "<h1>Nothing here</h1>" in missing.text
