@@ -30,7 +30,7 @@ class HelloServer(SimpleLocalProcessSpawner):
         if self.name == "broken" and self.user_options.get("kind") != "rescue":
             raise DiskFullError
         places = LocalAccounts.store.places
-        while self.name == "slow" and not (places.data / "go").exists():
+        while self.name == "slow" and not (places.data / "go").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.05)
         return await super().start()
 

@@ -1,5 +1,6 @@
 """A real site for the console's tests: JupyterHub, its proxy and the console as processes on free ports."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -94,7 +95,8 @@ class RunningSite:
 
     def end(self, name: str, number: int = signal.SIGTERM) -> None:
         program = self.programs.pop(name)
-        os.killpg(program.pid, number)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, number)
         program.wait(timeout=20)
 
     def end_all(self) -> None:
