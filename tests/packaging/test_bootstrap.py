@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("bancada", "pyproject.toml", "LICENSE", "README.md", "requirements", "hub", "images", "extensions")
+COPIED = (
+    "bancada",
+    "pyproject.toml",
+    "LICENSE",
+    "README.md",
+    "requirements",
+    "hub",
+    "images",
+    "extensions",
+    "notebooks",
+)
 OUTPUT_LIMIT_S = 240
 SKIPPED = shutil.ignore_patterns("__pycache__")
 
@@ -169,8 +179,34 @@ def test_failed_step_shows_the_command_and_what_it_said(installed: Path, tmp_pat
         f"error: Install packages: the command failed: {installed}/.venv/bin/uv pip sync --python"
     )
     assert "no-such-package" in failed.stderr
+    assert "--no-index" in failed.stderr
     assert failed.stderr.endswith("Mend that, then run it again.\n")
     stamp(installed).write_text(left)
+
+
+def test_air_gapped_site_installs_from_its_wheelhouse(installed: Path, tmp_path: Path) -> None:
+    """Without a network, without a cache: everything comes from the folder that the settings name."""
+    wheels = tmp_path / "wheels"
+    pip = [str(installed / ".venv" / "bin" / "python"), "-m", "pip", "download", "--no-deps", "--require-hashes"]
+    subprocess.run(
+        [*pip, "--quiet", "--dest", str(wheels), "--requirement", str(installed / "requirements" / "bancada.txt")],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    (tmp_path / "bancada.toml").write_text(f'[packages]\nwheelhouse = "{wheels}"\n')
+    checkout = copy_checkout(tmp_path / "checkout")
+    variables = {"UV_CACHE_DIR": str(tmp_path / "cache"), "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
+    done = subprocess.run(
+        ["unshare", "--net", sys.executable, str(checkout / "bancada"), "--version"],
+        env=environment(tmp_path, **variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=OUTPUT_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("bancada 0.1.0\n")
 
 
 def test_typo_in_the_settings_names_the_line(installed: Path, tmp_path: Path) -> None:

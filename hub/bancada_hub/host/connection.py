@@ -18,7 +18,7 @@ from bancada_hub.host import daemon
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 HOST_VARIABLE = "DOCKER_HOST"
 ANSWER_WITHIN_S = 10
-END_IT = "End it, then run the same command again: kill $(cat /var/run/docker.pid)"
+END_IT = "End it, then run the same command again: kill -9 $(cat /var/run/docker.pid)"
 
 
 class EngineMissing(EngineError):  # noqa: N818 - an outcome that callers tell apart, not a fault

@@ -77,7 +77,7 @@ def ensure_engine(*, agreed: bool, ask: debian.Ask | None, log: Path, say: Calla
     if not daemon.has_program("iptables"):
         absent = absent or ["iptables"]
     if absent:
-        say(f"Installing {' and '.join(absent)}")
+        say(f"Debian's packages {' and '.join(absent)}")
         try:
             debian.install(absent, reason=REASON, agreed=agreed, ask=ask)
         except HostError as error:

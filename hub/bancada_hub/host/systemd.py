@@ -121,7 +121,8 @@ class SystemdServices:
         states = []
         for name in program_names(self._programs):
             pid = self._pid(name)
-            detail = "running" if pid else self._show(name, "SubState") or "stopped"
+            state = self._show(name, "SubState")
+            detail = "running" if pid else state if state not in {"", "dead"} else "stopped"
             states.append(ProgramState(name, pid is not None, pid, started_at(pid), detail))
         return states
 

@@ -167,7 +167,7 @@ def test_a_silent_engine_of_our_own_names_its_log(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(EngineSilent) as caught:
         engine.ensure_engine(agreed=True, ask=None, log=log, say=never)
     assert caught.value.fix == (
-        f"Read its log: {log}\nEnd it, then run the same command again: kill $(cat /var/run/docker.pid)"
+        f"Read its log: {log}\nEnd it, then run the same command again: kill -9 $(cat /var/run/docker.pid)"
     )
 
 
