@@ -28,6 +28,8 @@ class Inside:
 def server_environment(inside: Inside) -> dict[str, str]:
     """Return a server's variables, complete but for those that JupyterHub adds."""
     home = f"/home/{inside.user}"
+    # A rescue keeps nothing and reads nothing back: settings, extensions or history may be what broke.
+    state = f"{RUNTIME_DIRECTORY}/state" if inside.kind == "rescue" else "/state"
     return {
         **inside.sources.runtime_environment(),
         "HOME": home,
@@ -43,12 +45,13 @@ def server_environment(inside: Inside) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "UV_CACHE_DIR": "/tmp/cache/uv",  # noqa: S108 - the same
         "JUPYTER_PATH": "/opt/bancada/share/jupyter:/opt/env/share/jupyter",
-        "JUPYTER_CONFIG_DIR": "/state/jupyter",
-        "JUPYTER_DATA_DIR": "/state/jupyter-data",
+        # Empty at every start, so that no file of a person keeps a server from starting.
+        "JUPYTER_CONFIG_DIR": f"{RUNTIME_DIRECTORY}/config",
+        "JUPYTER_DATA_DIR": f"{state}/jupyter",
         "JUPYTER_RUNTIME_DIR": f"{RUNTIME_DIRECTORY}/jupyter",
-        "JUPYTERLAB_SETTINGS_DIR": "/state/lab/user-settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "/state/lab/workspaces",
-        "IPYTHONDIR": "/state/ipython",
+        "JUPYTERLAB_SETTINGS_DIR": f"{state}/lab/user-settings",
+        "JUPYTERLAB_WORKSPACES_DIR": f"{state}/lab/workspaces",
+        "IPYTHONDIR": f"{state}/ipython",
         # Images that bring CUDA ask for all cards; a server sees the cards of its lease, and without one none.
         "NVIDIA_VISIBLE_DEVICES": "void",
         KIND_VARIABLE: inside.kind,

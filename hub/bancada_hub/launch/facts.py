@@ -1,9 +1,11 @@
 """Reading what a plan depends on: settings, and one transaction of the database."""
 
+import os
 from datetime import UTC, datetime
 
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.plan import Facts, Limits, What, Where, Who
+from bancada_hub.launch.ulimits import server_ulimits
 from bancada_hub.site import GIB, ServerSettings
 from bancada_hub.store import catalog, people, projects, steps
 
@@ -40,14 +42,14 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
 
 
 def limits(settings: ServerSettings) -> Limits:
-    """Turn the site's settings into limits in base units."""
+    """Turn the site's settings into limits in base units; an engine refuses more cores than the machine has."""
     memory_bytes = int(settings.memory_gib * GIB)
     return Limits(
-        cpus=settings.cpus,
+        cpus=min(settings.cpus, float(os.cpu_count() or 1)),
         memory_bytes=memory_bytes,
         shm_bytes=int(memory_bytes * settings.shm_ratio),
         pids=settings.pids,
-        nofile=settings.nofile,
+        ulimits=server_ulimits(settings.nofile),
     )
 
 

@@ -23,7 +23,6 @@ COMMAND = ("/opt/bancada/bin/python", "-I", "-m", "bancada.server")
 """-I: neither variables nor a file in the home change what the server imports."""
 
 MIB = 1024**2
-STACK_BYTES = 64 * MIB
 _ACCOUNT = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -65,6 +64,15 @@ class What:
 
 
 @dataclass(frozen=True)
+class Ulimit:
+    """A limit of setrlimit(2); -1 is none."""
+
+    name: str
+    soft: int
+    hard: int
+
+
+@dataclass(frozen=True)
 class Limits:
     """What a server may use."""
 
@@ -72,7 +80,7 @@ class Limits:
     memory_bytes: int
     shm_bytes: int
     pids: int
-    nofile: int
+    ulimits: tuple[Ulimit, ...]
 
 
 @dataclass(frozen=True)
@@ -129,15 +137,6 @@ class Tmpfs:
 
     target: str
     size_bytes: int
-
-
-@dataclass(frozen=True)
-class Ulimit:
-    """A limit of setrlimit(2); -1 is none."""
-
-    name: str
-    soft: int
-    hard: int
 
 
 @dataclass(frozen=True)
@@ -335,9 +334,5 @@ def _resources(limits: Limits) -> Resources:
         memory_bytes=limits.memory_bytes,
         shm_bytes=limits.shm_bytes,
         pids=limits.pids,
-        ulimits=(
-            Ulimit("memlock", -1, -1),
-            Ulimit("nofile", limits.nofile, limits.nofile),
-            Ulimit("stack", STACK_BYTES, STACK_BYTES),
-        ),
+        ulimits=limits.ulimits,
     )

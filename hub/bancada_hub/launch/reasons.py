@@ -16,6 +16,7 @@ class Reason(StrEnum):
     IMAGE_MISSING = "image-missing"
     IMAGE_TAMPERED = "image-tampered-with"
     ENVIRONMENT_MISSING = "environment-missing"
+    BUSY = "busy"
     OVERLAY_HELD = "overlay-held"
     OVERLAY_BROKEN = "overlay-broken"
     FOLDERS = "folders"

@@ -4,11 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bancada_hub.launch.plan import Facts, Limits, What, Where, Who
+from bancada_hub.launch.plan import Facts, Limits, Ulimit, What, Where, Who
 from bancada_hub.places import Places
 from bancada_images.sources import PackageSources
 
 GIB = 1024**3
+ULIMITS = (Ulimit("memlock", -1, -1), Ulimit("nofile", 65_536, 65_536))
 ANA = Who(name="ana", uid=2_000_000, disabled=False)
 MAIN = Where(id=2, slug="main", gid=2_000_001, member=True)
 MINIMAL = What(
@@ -21,7 +22,7 @@ def facts(**changes: Any) -> Facts:
         site_id="0123abcd",
         places=Places(Path("/srv/bancada")),
         sources=PackageSources(),
-        limits=Limits(cpus=2.0, memory_bytes=4 * GIB, shm_bytes=2 * GIB, pids=4096, nofile=65_536),
+        limits=Limits(cpus=2.0, memory_bytes=4 * GIB, shm_bytes=2 * GIB, pids=4096, ulimits=ULIMITS),
         network="bancada-0123abcd",
         server_name="main",
         who=ANA,

@@ -13,7 +13,7 @@ from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.names import ServerKey, container_name, network_name, volume_name
 from bancada_hub.launch.plan import Facts, LaunchPlan, plan
 from bancada_images.sources import PackageSources
-from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, facts
+from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, facts
 
 WORK = Choices()
 
@@ -58,11 +58,7 @@ def test_what_is_mounted_where_and_how() -> None:
 def test_limits_reach_the_plan_in_base_units() -> None:
     resources = plan(facts(), WORK).resources
     assert (resources.cpus, resources.memory_bytes, resources.shm_bytes) == (2.0, 4 * GIB, 2 * GIB)
-    assert {limit.name: (limit.soft, limit.hard) for limit in resources.ulimits} == {
-        "memlock": (-1, -1),
-        "nofile": (65_536, 65_536),
-        "stack": (67_108_864, 67_108_864),
-    }
+    assert resources.ulimits == ULIMITS
 
 
 def test_a_server_without_a_lease_sees_no_card() -> None:

@@ -1,0 +1,291 @@
+"""From a plan to a running container and back: the only module that tells an engine what to create.
+
+`create_body` is the whole request, made of the plan and of the hub's variables and of nothing else.
+"""
+
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import docker
+from docker.errors import APIError, ImageNotFound, NotFound
+
+from bancada_hub.errors import EngineError, LaunchRefused
+from bancada_hub.launch.names import START_LABEL
+from bancada_hub.launch.plan import LaunchPlan, Overlay, Tmpfs
+from bancada_hub.launch.reasons import Reason
+
+PORT = 8888
+STOP_S = 10
+GONE_WITHIN_S = 30.0
+LOG_LINES = 200
+_CONFLICT = 409
+_CANNOT_MOUNT = ("failed to mount local volume", "error while mounting volume")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A started container and its address on the site's bridge."""
+
+    id: str
+    address: str
+
+
+class StartAbandonedError(Exception):
+    """Nobody waits for this start any more."""
+
+
+def create_body(plan: LaunchPlan, start_id: str, environment: dict[str, str]) -> dict[str, Any]:
+    """Return the body of the engine's request to create a server's container.
+
+    Args:
+        plan: What to start.
+        start_id: This start.
+        environment: All of the server's variables.
+    """
+    limits = plan.resources
+    return {
+        "Image": plan.image_digest,
+        "Entrypoint": list(plan.command),
+        "Env": [f"{name}={value}" for name, value in sorted(environment.items())],
+        "Hostname": plan.project,
+        "User": f"{plan.uid}:{plan.gid}",
+        "WorkingDir": environment["HOME"],
+        "Labels": plan.labels(start_id),
+        "Healthcheck": {"Test": ["NONE"]},
+        "StopSignal": "SIGTERM",
+        "HostConfig": {
+            "Mounts": _mounts(plan, start_id),
+            "Tmpfs": {item.target: _tmpfs(item, plan) for item in plan.tmpfs},
+            "NetworkMode": plan.network,
+            "Privileged": False,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges:true"],
+            "GroupAdd": [str(group) for group in plan.groups],
+            "Init": True,
+            "NanoCpus": int(limits.cpus * 1e9),
+            "Memory": limits.memory_bytes,
+            "MemorySwap": limits.memory_bytes,  # the sum of both: no swap, whose slowness looks like a hang
+            "ShmSize": limits.shm_bytes,
+            "PidsLimit": limits.pids,
+            "Ulimits": [{"Name": item.name, "Soft": item.soft, "Hard": item.hard} for item in limits.ulimits],
+            "RestartPolicy": {"Name": "no"},
+            "AutoRemove": False,  # the log of a start that failed is read first
+            "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "2"}},
+        },
+    }
+
+
+def overlay_options(overlay: Overlay) -> dict[str, str]:
+    """Return the options by which the engine's own volume driver mounts an overlay."""
+    lowers = ":".join(str(lower) for lower in overlay.lowers)
+    return {
+        "type": "overlay",
+        "device": "overlay",
+        "o": f"lowerdir={lowers},upperdir={overlay.upper},workdir={overlay.work}",
+    }
+
+
+def bring_up(
+    client: docker.DockerClient,
+    plan: LaunchPlan,
+    start_id: str,
+    environment: dict[str, str],
+    abandoned: threading.Event,
+) -> Running:
+    """Create and start a server's container. What was made stays when it fails: `take_down` removes it.
+
+    Args:
+        client: The engine.
+        plan: What to start.
+        start_id: This start.
+        environment: All of the server's variables.
+        abandoned: Set when nobody waits any more.
+
+    Raises:
+        LaunchRefused: The image or the overlay is not what it must be.
+        StartAbandonedError: `abandoned` was set.
+        APIError: The engine refused for another reason.
+    """
+    verify_image(client, plan)
+    if plan.overlay:
+        client.api.create_volume(
+            plan.volume_name(start_id),
+            driver="local",
+            driver_opts=overlay_options(plan.overlay),
+            labels=plan.labels(start_id),
+        )
+    body = create_body(plan, start_id, environment)
+    try:
+        made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
+    except APIError as error:
+        if error.status_code != _CONFLICT:
+            raise
+        raise LaunchRefused(
+            "This is being started or stopped at this very moment.", fix="Try again shortly.", reason=Reason.BUSY
+        ) from error
+    if abandoned.is_set():
+        raise StartAbandonedError
+    try:
+        client.api.start(made)
+    except APIError as error:
+        if not any(sign in str(error.explanation) for sign in _CANNOT_MOUNT):
+            raise
+        raise _overlay_broken(str(error.explanation)) from error
+    networks = client.api.inspect_container(made)["NetworkSettings"]["Networks"]
+    return Running(made, networks[plan.network]["IPAddress"])
+
+
+def verify_image(client: docker.DockerClient, plan: LaunchPlan) -> None:
+    """Make sure that the image is there and that its tag names no other.
+
+    Raises:
+        LaunchRefused: It is missing, or somebody moved the tag.
+    """
+    ask = "Ask an administrator to run ./bancada up, which builds it again."
+    try:
+        client.images.get(plan.image_digest)
+    except ImageNotFound as error:
+        msg = f"The image {plan.image_tag} ({plan.image_digest[:19]}…) is no longer on this machine."
+        raise LaunchRefused(msg, fix=ask, reason=Reason.IMAGE_MISSING) from error
+    try:
+        found = client.images.get(plan.image_tag).id or ""
+    except ImageNotFound:
+        found = ""
+    if found != plan.image_digest:
+        names = f"names another image ({found[:19]}…)" if found else "is gone"
+        msg = (
+            f"The image was tampered with: its tag {plan.image_tag} {names}, where {plan.image_digest[:19]}… was built."
+        )
+        raise LaunchRefused(msg, fix=ask, reason=Reason.IMAGE_TAMPERED)
+
+
+def has_ended(client: docker.DockerClient, container: str) -> bool:
+    """Return whether a container is not running, or not there at all."""
+    return exit_status(client, container) is not None
+
+
+def exit_status(client: docker.DockerClient, container: str) -> int | None:
+    """Return a container's exit status; None while it runs, 0 when it is gone."""
+    try:
+        state = client.api.inspect_container(container)["State"]
+    except NotFound:
+        return 0
+    return None if state["Running"] else int(state["ExitCode"])
+
+
+def last_words(client: docker.DockerClient, container: str) -> str:
+    """Return the end of a container's log; empty when it is gone."""
+    try:
+        log: bytes = client.api.logs(container, stdout=True, stderr=True, tail=LOG_LINES)
+    except NotFound:
+        return ""
+    return log.decode("utf-8", "replace")
+
+
+def take_down(client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0) -> set[str]:
+    """Remove every container and volume with these labels, and wait until they are gone.
+
+    Args:
+        client: The engine.
+        labels: All of them must be there.
+        stop_s: Seconds that a running server gets to end by itself.
+
+    Returns:
+        The starts that are no more.
+    """
+    return remove_containers(client, labels, stop_s=stop_s) | remove_volumes(client, labels)
+
+
+def remove_containers(
+    client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0, keep: Collection[str] = ()
+) -> set[str]:
+    """Remove the containers with these labels whose start is not to be kept; returns their starts."""
+    gone = set()
+    for found in client.api.containers(all=True, filters=_filters(labels)):
+        start_id = found["Labels"].get(START_LABEL, "")
+        if start_id in keep:
+            continue
+        if stop_s:
+            _stop(client, found["Id"], stop_s)
+        _remove(client, found["Id"])
+        gone.add(start_id)
+    return gone - {""}
+
+
+def remove_volumes(client: docker.DockerClient, labels: dict[str, str], *, keep: Collection[str] = ()) -> set[str]:
+    """Remove the volumes with these labels whose start is not to be kept; returns their starts."""
+    gone = set()
+    for volume in client.api.volumes(filters=_filters(labels))["Volumes"] or []:
+        start_id = (volume["Labels"] or {}).get(START_LABEL, "")
+        if start_id in keep:
+            continue
+        try:
+            client.api.remove_volume(volume["Name"])
+        except NotFound:
+            continue
+        gone.add(start_id)
+    return gone - {""}
+
+
+def _filters(labels: dict[str, str]) -> dict[str, list[str]]:
+    return {"label": [f"{name}={value}" for name, value in labels.items()]}
+
+
+def _stop(client: docker.DockerClient, container: str, stop_s: int) -> None:
+    try:
+        client.api.stop(container, timeout=stop_s)
+    except NotFound:
+        return
+
+
+def _remove(client: docker.DockerClient, container: str) -> None:
+    try:
+        client.api.remove_container(container, v=True, force=True)
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != _CONFLICT:  # somebody else removes it already
+            raise
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while time.monotonic() < deadline:
+        try:
+            client.api.inspect_container(container)
+        except NotFound:
+            return
+        time.sleep(0.05)
+    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
+    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
+
+
+def _mounts(plan: LaunchPlan, start_id: str) -> list[dict[str, Any]]:
+    # Not “binds”: for those the engine makes a missing source by itself, as root's.
+    mounts: list[dict[str, Any]] = [
+        {
+            "Type": "bind",
+            "Source": str(item.source),
+            "Target": item.target,
+            "ReadOnly": item.read_only,
+            "BindOptions": {"Propagation": "rprivate"},
+        }
+        for item in plan.mounts
+    ]
+    if plan.overlay:
+        volume = plan.volume_name(start_id)
+        mounts.append({"Type": "volume", "Source": volume, "Target": "/opt/env", "VolumeOptions": {"NoCopy": True}})
+    return mounts
+
+
+def _tmpfs(item: Tmpfs, plan: LaunchPlan) -> str:
+    return f"rw,nosuid,nodev,size={item.size_bytes},mode=0700,uid={plan.uid},gid={plan.gid}"
+
+
+def _overlay_broken(explanation: str) -> LaunchRefused:
+    detail = explanation.rsplit("data: ", 1)[-1].rsplit(": ", 1)[-1]
+    return LaunchRefused(
+        f"Your changes to the environment could not be mounted ({detail}).",
+        fix="Start in rescue mode, or reset the environment; an administrator finds the details in the log of the hub.",
+        reason=Reason.OVERLAY_BROKEN,
+    )

@@ -1,0 +1,236 @@
+"""What the spawners of all engines share: options, plan, folders, the overlay's lock, progress, and a clean end.
+
+A start is never waited for in a queue here, and whatever ends it (an error, a cancel, JupyterHub's timeout) leaves
+nothing behind: an error is cleaned up at once, a cancel in a task of its own, since JupyterHub takes a start that
+takes a second to be cancelled for one that succeeded.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, ClassVar
+
+from jupyterhub.spawner import Spawner
+from traitlets import default
+
+from bancada_hub.errors import BancadaError, LaunchRefused
+from bancada_hub.launch.choices import options_of_form, parse_choices
+from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.facts import read_facts
+from bancada_hub.launch.names import ServerKey, new_start_id
+from bancada_hub.launch.plan import LaunchPlan, plan
+from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.refusal import spawn_exception
+from bancada_hub.projects.folders import Tenant, prepare_folders
+from bancada_hub.projects.identities import Identity
+from bancada_hub.store.overlays import OverlayKey, hold, holder, release
+from bancada_hub.store.people import find_person
+
+Stage = tuple[int, str]
+CHECKING: Stage = (10, "Checking your project")
+PREPARING: Stage = (25, "Preparing your folders")
+STARTING: Stage = (45, "Starting")
+WAITING: Stage = (70, "Waiting for JupyterLab")
+
+
+class PlannedServer(Spawner):
+    """A server that is started from a plan and from nothing else. The hub's configuration sets `context` once."""
+
+    context: ClassVar[LaunchContext]
+    _cleaning: ClassVar[dict[ServerKey, "asyncio.Task[None]"]] = {}
+
+    server: Any  # JupyterHub's, untyped
+    start_id = ""
+    key: ServerKey | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - JupyterHub's
+        super().__init__(*args, **kwargs)
+        self.stage: Stage = CHECKING
+        self._stage_changed = asyncio.Event()
+
+    @default("options_form")
+    def _no_form(self) -> str:
+        return ""  # the page Work asks; JupyterHub's own form is never shown
+
+    @default("options_from_form")
+    def _checked_form(self) -> Callable[[dict[str, list[object]]], dict[str, object]]:
+        def checked(form: dict[str, list[object]]) -> dict[str, object]:
+            options = options_of_form(form)
+            try:
+                parse_choices(options)
+            except LaunchRefused as refused:
+                raise spawn_exception(refused) from refused
+            return options
+
+        return checked
+
+    @default("apply_user_options")
+    def _checked_at_start(self) -> Callable[[Spawner, dict[str, object]], None]:
+        # `start` checks what came in by any way; without a hook here JupyterHub warns of unhandled options.
+        return lambda _spawner, _options: None
+
+    async def start(self) -> str:
+        """Start the server; returns its address."""
+        self.start_id = new_start_id()
+        made: LaunchPlan | None = None
+        try:
+            made = await self._planned()
+            self.key = made.key
+            return await self._bring_up(made)
+        except asyncio.CancelledError:
+            if made:
+                self.clean_later(made.key, self.start_id)
+            self.server = None  # else JupyterHub tells the browser that the server is ready
+            raise
+        except Exception as error:
+            if made:
+                await self._clean_quietly(made.key, self.start_id)
+            if isinstance(error, BancadaError):
+                raise spawn_exception(error) from error
+            raise
+
+    async def progress(self) -> AsyncIterator[dict[str, object]]:
+        """Yield what the start is doing, for as long as JupyterHub listens."""
+        while True:
+            percent, words = self.stage
+            self._stage_changed.clear()
+            yield {"progress": percent, "message": words}
+            await self._stage_changed.wait()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a restarted hub needs to find this server again."""
+        state: dict[str, Any] = super().get_state()
+        if self.key and self.start_id:
+            state["start_id"] = self.start_id
+            state["server"] = [self.key.site_id, self.key.uid, self.key.project_id]
+        return state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take the server over from an earlier hub."""
+        super().load_state(state)
+        self.start_id = state.get("start_id", "")
+        self.key = ServerKey(*state["server"]) if "server" in state else None
+
+    def clear_state(self) -> None:
+        """Forget the server that was."""
+        super().clear_state()
+        self.start_id, self.key = "", None
+
+    async def stop(self, now: bool = False) -> None:
+        """End the server and leave nothing of it."""
+        raise NotImplementedError
+
+    async def poll(self) -> int | None:
+        """Return None while the server runs, else its exit status."""
+        raise NotImplementedError
+
+    async def bring_up(self, made: LaunchPlan) -> str:
+        """Start what was planned on the engine, and return the server's address."""
+        raise NotImplementedError
+
+    async def clean_up(self, key: ServerKey, start_id: str) -> None:
+        """Remove all that one start made, however far it came."""
+        raise NotImplementedError
+
+    async def clear_leftovers(self, made: LaunchPlan) -> None:
+        """Remove what earlier starts of this server left."""
+        raise NotImplementedError
+
+    def overlay_needed(self, made: LaunchPlan) -> str | None:
+        """Return the base of the overlay whose folders must exist, or None."""
+        return made.overlay.base if made.overlay else None
+
+    def check_trees(self, made: LaunchPlan) -> None:
+        """Make sure that the read-only trees are where the plan says.
+
+        Raises:
+            LaunchRefused: One of them is not.
+        """
+        lowers = made.overlay.lowers if made.overlay else ()
+        for tree in (made.mounts[0].source, *lowers):
+            if not (tree / "bin" / "python").exists():
+                msg = f"The environment {tree} is missing or incomplete."
+                fix = "Ask an administrator to run ./bancada up, which makes it again."
+                raise LaunchRefused(msg, fix=fix, reason=Reason.ENVIRONMENT_MISSING)
+
+    def at(self, stage: Stage) -> None:
+        """Tell how far the start is."""
+        self.stage = stage
+        self._stage_changed.set()
+
+    def clean_later(self, key: ServerKey, start_id: str) -> None:
+        """Clean up without anybody waiting; the next start of the same server does wait."""
+        if key in self._cleaning:
+            return  # its own start waits for it, and removes whatever is left
+        task = asyncio.create_task(self._clean_quietly(key, start_id))
+        self._cleaning[key] = task
+        task.add_done_callback(lambda _: self._cleaning.pop(key, None))
+
+    async def _clean_quietly(self, key: ServerKey, start_id: str) -> None:
+        try:
+            await self.clean_up(key, start_id)
+        except BancadaError as error:
+            # The reason of the failed start is what a person must see; the next start, or the hub's, tries again.
+            self.log.error("Cleaning up after %s failed: %s", self._log_name, error)  # noqa: TRY400
+
+    async def _bring_up(self, made: LaunchPlan) -> str:
+        cleaning = self._cleaning.get(made.key)
+        if cleaning:
+            await asyncio.shield(cleaning)
+        await self.clear_leftovers(made)
+        self.at(PREPARING)
+        await asyncio.to_thread(self._prepare, made)
+        self.at(STARTING)
+        return await self.bring_up(made)
+
+    async def _planned(self) -> LaunchPlan:
+        self.at(CHECKING)
+        try:
+            choices = parse_choices(self.user_options)
+        except LaunchRefused:
+            # JupyterHub has stored them already and would offer them again to a start without options.
+            self.orm_spawner.user_options = {}
+            raise
+        facts = await asyncio.to_thread(read_facts, self.context, self.user.name, self.name)
+        return plan(facts, choices)
+
+    def _prepare(self, made: LaunchPlan) -> None:
+        self.check_trees(made)
+        tenant = Tenant(
+            identity=Identity(made.user, made.uid, made.project, made.gid),
+            project_id=made.key.project_id,
+            base=self.overlay_needed(made),
+        )
+        prepare_folders(self.context.places, tenant)
+        if made.overlay:
+            hold_overlay(self.context, made, self.start_id)
+
+    def release_overlay(self, *start_ids: str) -> None:
+        """Give back whatever these starts hold."""
+        with self.context.store.write() as session:
+            for start_id in start_ids:
+                release(session, start_id)
+
+
+def hold_overlay(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
+    """Lock a plan's overlay for one start.
+
+    Whoever is written there is of this very server, whose containers were removed just before: a start that was
+    killed between writing the lock and creating its container.
+
+    Raises:
+        LaunchRefused: It cannot be had.
+    """
+    if made.overlay is None:
+        return
+    with context.store.write() as session:
+        person = find_person(session, made.user)
+        if person is None:
+            raise LaunchRefused("This account is gone.", fix="Ask an administrator.", reason=Reason.UNKNOWN_PERSON)
+        key = OverlayKey(made.key.project_id, person.id, made.overlay.base)
+        before = holder(session, key)
+        if before is not None:
+            release(session, before)
+        if not hold(session, key, start_id):
+            raise LaunchRefused(
+                "Your environment is in use by another server.", fix="Stop that one first.", reason=Reason.OVERLAY_HELD
+            )
