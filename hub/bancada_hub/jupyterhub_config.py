@@ -98,6 +98,8 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
     server.context = LaunchContext.of(installation, LocalAccounts.store)
     c.JupyterHub.spawner_class = server
     c.JupyterHub.allow_named_servers = True
+    # With a form, GET /hub/spawn… shows a page, which leads to Work; without one it would start a server.
+    c.Spawner.options_form = "<!-- Work -->"
     c.JupyterHub.concurrent_spawn_limit = 100
     c.JupyterHub.init_spawners_timeout = 10
     c.Spawner.start_timeout = installation.site.server.start_timeout_s

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bancada_hub.errors import SettingsError
 from bancada_hub.places import Places
+from bancada_images.sources import PackageSources
 
 GIB = 1024**3
 LONGEST_DATA_PATH = 80
@@ -77,6 +78,10 @@ class PackageSettings(_Table):
             msg = f"{path} does not exist"
             raise ValueError(msg)
         return path
+
+    def sources(self) -> PackageSources:
+        """Return these settings as builds and running servers use them."""
+        return PackageSources(**self.model_dump(exclude={"npm_registry"}))
 
 
 class PeopleSettings(_Table):

@@ -1,0 +1,279 @@
+"""From a bare machine to a published `minimal`: a fixed sequence of steps that can be interrupted and run again.
+
+Each step finds out by itself what is already there. While one runs, a row in the database says so, with a beat every
+few seconds, so that pages can tell a step that works from one whose worker has died.
+"""
+
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import docker
+
+from bancada.errors import BancadaError
+from bancada_hub.installation import Installation
+from bancada_hub.store import catalog, steps
+from bancada_hub.store.database import Store
+from bancada_images.base import ensure_base
+from bancada_images.build import BuiltImage, build_image
+from bancada_images.layout import Layout, lay_out, remove_layout, verify_layout
+from bancada_images.lock import Lock, read_lock
+from bancada_images.progress import never
+from bancada_images.server_env import ensure_process_environment, ensure_server_environment
+from bancada_images.sources import PackageSources
+from bancada_images.spec import ImageSpec, catalog_folder, read_spec, server_folder
+from bancada_images.wheel import build_wheel, checkout_folder, wheel_hash
+
+BEAT_S = 5.0
+QUICK_S = 1.0
+"""A step that took less than this found its work done."""
+
+FIRST_IMAGE = "minimal"
+BASE, SERVER, IMAGE, TREE = "base", "server-environment", "image", "work-environment"
+STEPS = {
+    "docker": [
+        steps.NewStep(BASE, "Base system", 45),
+        steps.NewStep(SERVER, "JupyterLab and what it needs", 60),
+        steps.NewStep(IMAGE, "Image Minimal", 40),
+        steps.NewStep(TREE, "Work environment on disk", 10),
+    ],
+    "process": [
+        steps.NewStep(SERVER, "JupyterLab and what it needs", 40),
+        steps.NewStep(IMAGE, "Environment Minimal", 20),
+    ],
+}
+"""The steps, with rough seconds from runs on 2 cores (docs/admin/install.md has the measurement)."""
+
+
+class Line(Protocol):
+    """Where the progress of one step is shown."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """Show what the step is doing."""
+
+    def skip(self, outcome: str) -> None:
+        """Say that there was nothing to do."""
+
+
+class Reporter(Protocol):
+    """Shows steps one after the other, as a terminal does."""
+
+    def step(self, title: str) -> AbstractContextManager[Line]:
+        """Show one step while it runs."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What a preparation works with.
+
+    Args:
+        installation: The site.
+        store: Its database.
+        reporter: Where progress is shown, beside the rows that pages read.
+        uv: The uv program.
+        client: The engine; None with the process engine.
+    """
+
+    installation: Installation
+    store: Store
+    reporter: Reporter
+    uv: Path
+    client: docker.DockerClient | None
+
+    @property
+    def sources(self) -> PackageSources:
+        """Where packages come from."""
+        return self.installation.site.packages.sources()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What marks this site's build containers."""
+        return {"bancada.site": self.installation.facts.site_id}
+
+    def wheel(self) -> Path:
+        """Return the wheel of `bancada` that environments get."""
+        return build_wheel(checkout_folder(), self.installation.places.cache / "wheels")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The image that a site starts with."""
+
+    spec: ImageSpec
+    lock: Lock
+
+
+def prepare(workshop: Workshop) -> None:
+    """Take all steps and publish the image.
+
+    Raises:
+        BancadaError: A step failed; its row says why, and nothing half-made stays.
+    """
+    folder = catalog_folder() / FIRST_IMAGE
+    recipe = Recipe(read_spec(folder), read_lock(folder))
+    with workshop.store.write() as session:
+        steps.plan_steps(session, STEPS[workshop.installation.site.engine])
+    made = _in_processes(workshop, recipe) if workshop.client is None else _in_containers(workshop, recipe)
+    with workshop.store.write() as session:
+        catalog.put_image(session, recipe.spec.key, recipe.spec.title, recipe.spec.purpose)
+        catalog.publish_revision(session, recipe.spec.key, made)
+
+
+def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
+    places, site = workshop.installation.places, workshop.installation.site
+    assert workshop.client is not None  # noqa: S101 - `prepare` chose by it
+    with _recorded(workshop, BASE) as step:
+        base = ensure_base(
+            workshop.client,
+            recipe.spec,
+            workshop.sources,
+            base_image=site.base_image,
+            scratch=places.cache,
+            say=step.say,
+        )
+    wheel = workshop.wheel()
+    with _recorded(workshop, SERVER) as step:
+        server = ensure_server_environment(
+            workshop.client,
+            base,
+            server_folder(),
+            wheel,
+            workshop.sources,
+            uv=workshop.uv,
+            target_parent=places.lowers,
+            labels=workshop.labels,
+            say=step.say,
+            cancelled=never,
+        )
+        _require_untouched(server)
+    with _recorded(workshop, IMAGE) as step:
+        image = build_image(
+            workshop.client,
+            recipe.spec,
+            recipe.lock,
+            base,
+            wheel,
+            workshop.sources,
+            uv=workshop.uv,
+            labels=workshop.labels,
+            say=step.say,
+            cancelled=never,
+        )
+    with _recorded(workshop, TREE) as step:
+        tree = _lay_out(workshop.client, image, places.lowers / _short(image.id), step)
+    return _revision(image, tree, server)
+
+
+def _lay_out(client: docker.DockerClient, image: BuiltImage, target: Path, step: "_Step") -> Layout:
+    if target.exists() and verify_layout(target):
+        # It is mounted nowhere only when no server runs on it; the kernel refuses nothing, so the old tree moves away
+        # whole and servers that still use it keep it until they stop.
+        step.say("changed on disk: laid out again")
+        remove_layout(target)
+    return lay_out(client, image.id, "/opt/env", target, step.say)
+
+
+def _require_untouched(tree: Layout) -> None:
+    wrong = verify_layout(tree.path)
+    if wrong:
+        msg = f"The server environment {tree.path} has changed on disk: {'; '.join(wrong[:3])}."
+        raise BancadaError(
+            msg,
+            fix=f"Stop all servers, remove it and make it again: ./bancada down && rm -r {tree.path}* && ./bancada up",
+        )
+
+
+def _revision(image: BuiltImage, tree: Layout, server: Layout) -> catalog.NewRevision:
+    return catalog.NewRevision(
+        digest=image.id,
+        tag=image.tag,
+        lower=tree.path.name,
+        server_environment=server.path.name,
+        spec_hash=image.spec_hash,
+        lock_hash=image.lock_hash,
+        python=image.python,
+        size_bytes=image.size_bytes,
+    )
+
+
+def _in_processes(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
+    lowers, wheel = workshop.installation.places.lowers, workshop.wheel()
+    made: dict[str, Path] = {}
+    for key, lock, prefix in ((SERVER, read_lock(server_folder()), "server-process"), (IMAGE, recipe.lock, "process")):
+        inputs = f"{lock.sha256}\n{wheel_hash(wheel)}\n{sys.version}"
+        target = lowers / f"{prefix}-{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+        with _recorded(workshop, key) as step:
+            made[key] = ensure_process_environment(
+                lock, wheel, workshop.sources, uv=workshop.uv, python=_interpreter(), target=target, say=step.say
+            )
+    size = sum(path.stat().st_size for path in made[IMAGE].rglob("*") if path.is_file() and not path.is_symlink())
+    return catalog.NewRevision(
+        digest=made[IMAGE].name,
+        tag="",
+        lower=made[IMAGE].name,
+        server_environment=made[SERVER].name,
+        spec_hash=recipe.spec.spec_hash,
+        lock_hash=recipe.lock.sha256,
+        python=".".join(str(part) for part in sys.version_info[:3]),
+        size_bytes=size,
+    )
+
+
+def _interpreter() -> Path:
+    """Return the interpreter that this environment was made from: one of a virtual environment may go with it."""
+    return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _short(image_id: str) -> str:
+    return image_id.removeprefix("sha256:")[:12]
+
+
+@dataclass
+class _Step:
+    """Passes progress on to the terminal and keeps its last words for the row."""
+
+    line: Line
+    detail: str = ""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        self.detail = text
+        self.line.say(text, done)
+
+
+@contextmanager
+def _recorded(workshop: Workshop, key: str) -> Iterator[_Step]:
+    """Run one step: shown on the terminal, and kept as a row with a beat."""
+    title = next(step.title for step in STEPS[workshop.installation.site.engine] if step.key == key)
+    over = threading.Event()
+    with workshop.reporter.step(title) as line:
+        step, begun = _Step(line), time.monotonic()
+        with workshop.store.write() as session:
+            steps.begin_step(session, key)
+        beat = threading.Thread(target=_beat, args=(workshop.store, key, step, over), daemon=True)
+        beat.start()
+        error = "Stopped before it was done. Run ./bancada up to go on."
+        try:
+            yield step
+            error = ""
+        except BancadaError as failure:
+            error = str(failure)
+            raise
+        finally:
+            over.set()
+            beat.join()
+            with workshop.store.write() as session:
+                steps.end_step(session, key, error=error)
+        if time.monotonic() - begun < QUICK_S:
+            line.skip("already there")
+
+
+def _beat(store: Store, key: str, step: _Step, over: threading.Event) -> None:
+    while not over.wait(BEAT_S):
+        with store.write() as session:
+            steps.beat_step(session, key, step.detail)
