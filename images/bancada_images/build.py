@@ -156,6 +156,7 @@ def make_environment(container: BuildContainer, folder: str, say: Progress) -> s
     # By name from a folder, not by path: a path would be written into the environment as its origin.
     own = [_UV, "pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", _WHEELS, "bancada"]
     container.must(own, "Installing bancada")
+    container.must(["rm", "-f", f"{folder}/.lock"], "Removing uv's lock file")  # anyone may write it
     compile_environment(container, folder, say)
     version = container.must([python, "-c", "import platform; print(platform.python_version())"], "Starting Python")
     return version.lines[-1]

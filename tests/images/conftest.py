@@ -77,8 +77,23 @@ def uv() -> Path:
 
 
 @pytest.fixture(scope="session")
-def bancada_wheel(tmp_path_factory) -> Path:
-    return build_wheel(CHECKOUT, tmp_path_factory.mktemp("built"))
+def checkout(tmp_path_factory) -> Path:
+    """A copy of this checkout's sources, which nobody edits while tests run."""
+    return copied(CHECKOUT, tmp_path_factory.mktemp("checkout"))
+
+
+def copied(checkout: Path, folder: Path) -> Path:
+    ignore = shutil.ignore_patterns("__pycache__", "node_modules")
+    for name in ("hub", "images", "extensions", "notebooks"):
+        shutil.copytree(checkout / name, folder / name, ignore=ignore)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(checkout / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def bancada_wheel(tmp_path_factory, checkout) -> Path:
+    return build_wheel(checkout, tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")

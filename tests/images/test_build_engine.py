@@ -87,7 +87,7 @@ def test_all_modules_of_an_image_have_bytecode(engine_client, tiny):
 
 
 def test_the_environment_belongs_to_its_group(engine_client, tiny):
-    wrong = "find /opt/env ! -gid 1999999 -o -type d ! -perm 2775 -o -type f ! -perm -0060"
+    wrong = "find /opt/env ! -gid 1999999 -o -type d ! -perm 2775 -o -type f ! -perm -0060 -o ! -type l -perm -0002"
     assert inside(engine_client, tiny, wrong) == ""
     write = "touch /opt/env/lib/python3.11/site-packages/mine && stat -c %g /opt/env/lib/python3.11/site-packages/mine"
     assert inside(engine_client, tiny, write, group_add=[1999999]) == "1999999"

@@ -1,4 +1,3 @@
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -9,17 +8,7 @@ import pytest
 from bancada_images.errors import BuildError
 from bancada_images.wheel import build_wheel, checkout_folder, wheel_hash
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-def copied(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    ignore = shutil.ignore_patterns("__pycache__", "node_modules")
-    for name in ("hub", "images", "extensions", "notebooks"):
-        shutil.copytree(CHECKOUT / name, folder / name, ignore=ignore)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(CHECKOUT / name, folder / name)
-    return folder
+from .conftest import CHECKOUT, copied
 
 
 def test_the_wheel_has_what_runs_with_a_researcher_and_no_more(bancada_wheel):
@@ -35,8 +24,8 @@ def test_the_wheel_has_what_runs_with_a_researcher_and_no_more(bancada_wheel):
     assert "jupyterlab" in metadata
 
 
-def test_equal_sources_give_equal_content_and_are_built_once(tmp_path, bancada_wheel):
-    checkout = copied(tmp_path)
+def test_equal_sources_give_equal_content_and_are_built_once(tmp_path, bancada_wheel, checkout):
+    checkout = copied(checkout, tmp_path / "checkout")
     first = build_wheel(checkout, tmp_path / "out")
     assert wheel_hash(first) == wheel_hash(bancada_wheel)
     made = first.stat().st_mtime_ns
@@ -44,8 +33,8 @@ def test_equal_sources_give_equal_content_and_are_built_once(tmp_path, bancada_w
     assert first.stat().st_mtime_ns == made
 
 
-def test_a_change_for_researchers_changes_it_and_one_of_the_hub_does_not(tmp_path):
-    checkout = copied(tmp_path)
+def test_a_change_for_researchers_changes_it_and_one_of_the_hub_does_not(tmp_path, checkout):
+    checkout = copied(checkout, tmp_path / "checkout")
     first = build_wheel(checkout, tmp_path / "out")
     with (checkout / "hub" / "bancada_hub" / "errors.py").open("a") as file:
         file.write("# changed\n")
@@ -56,8 +45,8 @@ def test_a_change_for_researchers_changes_it_and_one_of_the_hub_does_not(tmp_pat
     assert wheel_hash(second) != wheel_hash(first)
 
 
-def test_sources_that_cannot_be_built_are_refused_with_the_reason(tmp_path):
-    checkout = copied(tmp_path)
+def test_sources_that_cannot_be_built_are_refused_with_the_reason(tmp_path, checkout):
+    checkout = copied(checkout, tmp_path / "checkout")
     (checkout / "LICENSE").unlink()
     (checkout / "extensions" / "bancada" / "__init__.py").write_text("")
     with pytest.raises(BuildError, match=r"could not be built(.|\n)*version"):
@@ -65,9 +54,9 @@ def test_sources_that_cannot_be_built_are_refused_with_the_reason(tmp_path):
     assert [path for path in (tmp_path / "out").iterdir() if path.name != "x"] == []
 
 
-def test_an_installed_distribution_gives_the_same_wheel(tmp_path, uv, bancada_wheel):
+def test_an_installed_distribution_gives_the_same_wheel(tmp_path, uv, bancada_wheel, checkout):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "full")]
-    subprocess.run(command, cwd=copied(tmp_path), check=True, capture_output=True)
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
     full = next((tmp_path / "full").glob("*.whl"))
     environment = tmp_path / "installed"
     subprocess.run([uv, "venv", "-q", "--python", sys.executable, environment], check=True)
