@@ -10,7 +10,7 @@ from pathlib import Path
 from tornado.httpserver import HTTPServer
 
 from bancada_hub.console.app import make_app, make_context
-from bancada_hub.errors import BancadaError, SettingsError
+from bancada_hub.errors import BancadaError, HostError, SettingsError
 from bancada_hub.installation import Installation, read_installation
 from bancada_hub.store.database import open_store
 
@@ -42,7 +42,11 @@ async def _serve(installation: Installation, api_url: str) -> None:
     # xheaders: only the site's proxy can reach this port, and it says who really asks, and whether by https.
     server = HTTPServer(make_app(context), xheaders=True, max_body_size=LARGEST_BODY_BYTES)
     port = installation.site.port + PORT_ABOVE_BASE
-    server.listen(port, ADDRESS)
+    try:
+        server.listen(port, ADDRESS)
+    except OSError as error:
+        msg = f"The console cannot serve on port {port} of {ADDRESS}: {error.strerror}."
+        raise HostError(msg, fix="Stop what holds the port, or choose another: ./bancada up --port N") from error
     log.info("The console serves on %s:%d", ADDRESS, port)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -22,6 +22,7 @@ STREAM_TIMEOUT_S = 600.0
 MOST_CONNECTIONS = 256
 """Each start that is being followed keeps one."""
 
+_BARE_FAILURE = "Spawn failed"
 _INNER_MESSAGE = re.compile(r"HTTP \d{3}: [^(]*\((?P<message>.*)\)", re.DOTALL)
 
 
@@ -144,7 +145,7 @@ class HubClient:
 
 def plain(message: str) -> str:
     """Return a hub's message without the wrapping that its exceptions put around the words."""
-    text = message.removeprefix("Spawn failed: ")
+    text = message.removeprefix(_BARE_FAILURE).removeprefix(":").strip()
     wrapped = _INNER_MESSAGE.fullmatch(text)
     return wrapped["message"] if wrapped else text
 

@@ -110,4 +110,5 @@ def _rounded(seconds: float) -> float:
 
 
 def _inside_a_sentence(title: str) -> str:
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+    first, _, _ = title.partition(" ")
+    return title[:1].lower() + title[1:] if first[1:].islower() else title  # not a name such as JupyterLab

@@ -6,13 +6,14 @@ Nothing here is needed after a restart of the console: the hub knows what runs, 
 import asyncio
 import logging
 
-from bancada_hub.console.errors import HubAwayError, HubRefusedError
+from bancada_hub.console.errors import HubAwayError, HubRefusedError, later
 from bancada_hub.console.hub import HubClient
 
 EARLY_ANSWER_S = 1.5
 """How long a start may take to be refused at once; a longer one is shown as starting."""
 
 FAILURE_TIMEOUT_S = 3.0
+NO_REASON = later("The start ended without a reason. The log on the machine may have it: ./bancada logs")
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Starts:
         try:
             async with asyncio.timeout(FAILURE_TIMEOUT_S):
                 async for event in self._hub.events(person, slug):
-                    return event.message if event.failed else ""
+                    return (event.message or NO_REASON) if event.failed else ""
         except (HubRefusedError, HubAwayError, TimeoutError):
             return ""
         return ""

@@ -25,17 +25,19 @@ def spawn_exception(error: BancadaError) -> SpawnException:
         error: Ours.
     """
     if isinstance(error, LaunchRefused):
-        return SpawnException(_sentence(error.what, error.fix), reason=error.reason, status_code=_REFUSED)
+        return _told(SpawnException(_sentence(error.what, error.fix), reason=error.reason, status_code=_REFUSED))
     reason = next((word for kind, word in _REASONS if isinstance(error, kind)), Reason.ENDED)
     if error.reader is Reader.RESEARCHER:
-        return SpawnException(_sentence(error.what, error.fix), reason=reason, status_code=_UNAVAILABLE)
+        return _told(SpawnException(_sentence(error.what, error.fix), reason=reason, status_code=_UNAVAILABLE))
     logging.getLogger(__name__).error("%s", error)
-    return SpawnException(
-        _sentence(error.what, "Ask an administrator."),
-        reason=reason,
-        log_message=str(error),
-        status_code=_UNAVAILABLE,
-    )
+    sentence = _sentence(error.what, "Ask an administrator.")
+    return _told(SpawnException(sentence, reason=reason, log_message=str(error), status_code=_UNAVAILABLE))
+
+
+def _told(exception: SpawnException) -> SpawnException:
+    # Without it, the stream of a start's progress tells people str(exception), which holds the message of the log.
+    exception.jupyterhub_message = exception.message
+    return exception
 
 
 def _sentence(what: str, fix: str) -> str:

@@ -43,5 +43,3 @@ c.JupyterHub.spawner_class = HelloServer  # noqa: F821
 c.Spawner.cmd = [sys.executable, str(Path(__file__).with_name("hello_server.py"))]  # noqa: F821
 c.Spawner.args = []  # noqa: F821
 c.SimpleLocalProcessSpawner.home_dir_template = str(LocalAccounts.store.places.data / "home-{username}")  # noqa: F821
-# With a form, GET /hub/spawn shows a page (which leads to Work) instead of starting a server.
-c.Spawner.options_form = "<!-- Work -->"  # noqa: F821

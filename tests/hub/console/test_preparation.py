@@ -1,6 +1,7 @@
 """The site's preparation: computed, said in words, shown to strangers, people and admins."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -31,6 +32,13 @@ def test_a_running_step_tells_its_place_and_the_time_left() -> None:
     assert (found.progress, found.left_s, found.done_ratio) == (Progress.WORKING, 50.0, round(40 / 90, 3))
     assert text(found) == "Preparing this site: step 2 of 3, step 2, about 50 s left."
     assert text(found, "pt_BR") == "Preparando este site: passo 2 de 3, step 2, faltam cerca de 50 s."
+
+
+def test_names_keep_their_capitals_inside_a_sentence() -> None:
+    named = replace(step(1, RUNNING), title="JupyterLab and what it needs")
+    found = summarise([named], published=False, now=NOW)
+    assert text(found) == "Preparing this site: step 1 of 1, JupyterLab and what it needs, about 30 s left."
+    assert ", JupyterLab e o que ele precisa," in text(found, "pt_BR")
 
 
 def test_a_step_that_outlasts_its_guess_promises_nothing() -> None:

@@ -82,6 +82,18 @@ def test_a_console_started_by_hand_says_what_it_lacks() -> None:
     assert ended.stderr.startswith("The variable BANCADA_DATA is not set.\nStart the console with ./bancada up")
 
 
+def test_a_taken_port_is_named(running: RunningSite) -> None:
+    variables = {
+        "BANCADA_DATA": str(running.installation.places.data),
+        "JUPYTERHUB_API_URL": "http://127.0.0.1:9/hub/api",
+    }
+    ended = _console(variables)
+    port = running.installation.site.port + 2
+    assert ended.returncode == 1
+    assert f"The console cannot serve on port {port} of 127.0.0.1: Address already in use." in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def _console(variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "BANCADA_DATA"}
     environment |= {"PYTHONPATH": os.pathsep.join(sys.path)} | variables

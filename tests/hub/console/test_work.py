@@ -68,7 +68,7 @@ def test_a_start_shows_its_progress_and_can_be_cancelled(ana: Browser) -> None:
     assert "Cancel</button>" in page
     assert ana.get("/user/ana/slow/").text.count("<h1>Starting</h1>") == 1
     assert ana.api("DELETE", "projects/slow/server").status_code == 202
-    wait_for(ana, "slow", "stopped")
+    assert wait_for(ana, "slow", "stopped")["failure"] == "", "one's own cancel is no failure"
 
 
 def test_a_failure_is_shown_with_its_reason_and_safe_mode_is_offered(ana: Browser) -> None:

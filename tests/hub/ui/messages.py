@@ -7,6 +7,7 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2 import Environment
 
+from bancada_hub.launch import planned
 from bancada_hub.ui import language, skin
 
 HUB = Path(skin.__file__).parents[1]
@@ -26,14 +27,15 @@ def in_templates() -> dict[str | tuple[str, ...], Path]:
 
 
 def in_code() -> dict[str | tuple[str, ...], Path]:
-    """Return the messages of all Python files that a page may show."""
+    """Return the messages of all Python files that a page may show, and the stages of a start."""
     found: dict[str | tuple[str, ...], Path] = {}
     for folder in PLACES:
         for path in sorted(folder.rglob("*.py")):
             with path.open("rb") as file:
                 for _, message, _, _ in extract("python", file, keywords=FUNCTIONS):
                     found[message] = path
-    return found
+    stages = (planned.CHECKING, planned.PREPARING, planned.STARTING, planned.WAITING)
+    return found | {words: Path(planned.__file__) for _, words in stages}
 
 
 def templates() -> Iterator[Path]:

@@ -14,7 +14,7 @@ COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(|\boklch\(")
 
 
 def request(cookie: str = "", accepted: str = "") -> HTTPServerRequest:
-    headers = HTTPHeaders({"Cookie": cookie, "Accept-Language": accepted})
+    headers = HTTPHeaders({"Host": "lab", "Cookie": cookie, "Accept-Language": accepted})
     return HTTPServerRequest(headers=headers, start_line=RequestStartLine("GET", "/", "HTTP/1.1"))
 
 

@@ -1,0 +1,42 @@
+"""Every address and verb of the console asks who comes, but for the few that are open on purpose."""
+
+import pytest
+import requests
+
+from bancada_hub.console.handlers import preparation, projects, sign_in, site, work
+from tests.hub.console.running import RunningSite
+
+OPEN = {"/services/bancada/api/preparation", "/services/bancada/oauth_callback"}
+ADDRESSES = [
+    pattern.replace("([^/]+)", "optics")
+    for topic in (sign_in, preparation, projects, site, work)
+    for pattern, _ in topic.ROUTES
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("verb", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_strangers_stay_outside(running: RunningSite, address: str, verb: str) -> None:
+    headers = {"Accept": "application/json"}
+    reply = requests.request(verb, running.url + address, headers=headers, timeout=30, allow_redirects=False)
+    if address in OPEN:
+        assert reply.status_code in {200, 405, 400, 409}
+    else:
+        assert reply.status_code in {401, 403, 405}, (verb, address, reply.status_code)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_browser_is_sent_to_sign_in(running: RunningSite, address: str) -> None:
+    headers = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
+    reply = requests.get(running.url + address, headers=headers, timeout=30, allow_redirects=False)
+    if reply.status_code == 302:
+        assert reply.headers["Location"].startswith("/hub/api/oauth2/authorize?client_id=service-bancada")
+    else:
+        assert address in OPEN or "/api/" in address or address.endswith("/live")
+        assert "optics" not in reply.text
+
+
+def test_a_servers_own_token_opens_nothing_of_the_console(running: RunningSite) -> None:
+    headers = {"Authorization": "token " + "0" * 64}
+    reply = requests.get(running.url + "/services/bancada/api/projects", headers=headers, timeout=30)
+    assert reply.status_code == 401
