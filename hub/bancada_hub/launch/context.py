@@ -45,4 +45,4 @@ class LaunchContext:
     @property
     def sources(self) -> PackageSources:
         """Where packages come from."""
-        return PackageSources(**self.site.packages.model_dump(exclude={"npm_registry"}))
+        return self.site.packages.sources()

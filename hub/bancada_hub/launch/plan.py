@@ -119,7 +119,6 @@ class Overlay:
     lowers: tuple[Path, ...]
     upper: Path
     work: Path
-    base: str
 
 
 @dataclass(frozen=True)
@@ -164,6 +163,7 @@ class LaunchPlan:
         groups: Further groups.
         image_digest: The image's id.
         image_tag: The tag that must still name it.
+        base: Name of the work environment's tree, of which the overlay holds the changes.
         overlay: What is mounted at /opt/env; None leaves the image's own, without the person's changes.
         mounts: What of this machine is seen inside.
         tmpfs: File systems in memory.
@@ -181,6 +181,7 @@ class LaunchPlan:
     groups: tuple[int, ...]
     image_digest: str
     image_tag: str
+    base: str
     overlay: Overlay | None
     mounts: tuple[Mount, ...]
     tmpfs: tuple[Tmpfs, ...]
@@ -245,6 +246,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         groups=(ENVIRONMENT_GID,) if overlay else (),
         image_digest=what.digest,
         image_tag=what.tag,
+        base=what.lower,
         overlay=overlay,
         mounts=_mounts(facts, key, who, what),
         tmpfs=(Tmpfs(RUNTIME_DIRECTORY, 64 * MIB), Tmpfs("/places", MIB)),
@@ -306,9 +308,7 @@ def _revision(facts: Facts) -> What:
 
 def _overlay(facts: Facts, key: ServerKey, what: What) -> Overlay:
     folder = facts.places.overlay(key.project_id, key.uid, what.lower)
-    return Overlay(
-        lowers=(facts.places.lowers / what.lower,), upper=folder / "upper", work=folder / "work", base=what.lower
-    )
+    return Overlay(lowers=(facts.places.lowers / what.lower,), upper=folder / "upper", work=folder / "work")
 
 
 def _mounts(facts: Facts, key: ServerKey, who: Who, what: What) -> tuple[Mount, ...]:

@@ -137,7 +137,7 @@ class PlannedServer(Spawner):
 
     def overlay_needed(self, made: LaunchPlan) -> str | None:
         """Return the base of the overlay whose folders must exist, or None."""
-        return made.overlay.base if made.overlay else None
+        return made.base if made.overlay else None
 
     def check_trees(self, made: LaunchPlan) -> None:
         """Make sure that the read-only trees are where the plan says.
@@ -226,7 +226,7 @@ def hold_overlay(context: LaunchContext, made: LaunchPlan, start_id: str) -> Non
         person = find_person(session, made.user)
         if person is None:
             raise LaunchRefused("This account is gone.", fix="Ask an administrator.", reason=Reason.UNKNOWN_PERSON)
-        key = OverlayKey(made.key.project_id, person.id, made.overlay.base)
+        key = OverlayKey(made.key.project_id, person.id, made.base)
         before = holder(session, key)
         if before is not None:
             release(session, before)

@@ -12,7 +12,7 @@ _REASONS: tuple[tuple[type[BancadaError], Reason], ...] = (
     (HostError, Reason.FOLDERS),
     (StoreError, Reason.DATABASE),
 )
-_REFUSED, _UNAVAILABLE = 409, 503
+_WRONG, _REFUSED, _UNAVAILABLE = 400, 409, 503
 
 
 def spawn_exception(error: BancadaError) -> SpawnException:
