@@ -176,7 +176,7 @@ def compile_environment(container: BuildContainer, folder: str, say: Progress) -
     """
     say("compiling all modules", 0.7)
     source = Path(bytecode.__file__).read_text(encoding="utf-8")
-    found = container.run([f"{folder}/bin/python", "-I", "-c", source, folder])
+    found = container.run([f"{folder}/bin/python", "-I", "-c", source, f"{folder}/lib"])
     if found.exit_code != 0:
         answer = next((line for line in reversed(found.lines) if line.startswith("{")), None)
         missing = json.loads(answer)["missing"] if answer else list(found.lines[-3:])

@@ -175,7 +175,7 @@ def ensure_process_environment(  # noqa: PLR0913 - the last has a default
         tell(f"{target.name}: setting JupyterLab up", 0.8)
         _host(sources, [inside, *_INSTALL])
     tell(f"{target.name}: compiling all modules", 0.9)
-    _host(sources, [inside, "-I", Path(bytecode.__file__), target])
+    _host(sources, [inside, "-I", Path(bytecode.__file__), target / "lib"])
     stamp.write_text(json.dumps(inputs), encoding="utf-8")
     tell(f"{target.name}: ready", 1.0)
     return target

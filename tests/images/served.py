@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import ipaddress
 import json
 import tarfile
 import time
@@ -48,7 +49,9 @@ def serve(client: docker.DockerClient, image: str, folder: Path) -> Iterator[int
 
 def gateway(client: docker.DockerClient) -> str:
     """Return the address at which containers on the default bridge reach the engine's network."""
-    return client.networks.get("bridge").attrs["IPAM"]["Config"][0]["Gateway"]
+    # A new engine does not name it until its second start, but it is always the first address.
+    subnet = client.networks.get("bridge").attrs["IPAM"]["Config"][0]["Subnet"]
+    return str(next(ipaddress.ip_network(subnet).hosts()))
 
 
 def tar_of(*members: tuple[str, dict, bytes]) -> bytes:

@@ -79,7 +79,7 @@ def test_an_image_holds_its_lock_and_bancada(engine_client, tiny):
 
 def test_all_modules_of_an_image_have_bytecode(engine_client, tiny):
     source = Path(bytecode.__file__).read_text(encoding="utf-8")
-    command = ["/opt/env/bin/python", "-I", "-c", source, "/opt/env"]
+    command = ["/opt/env/bin/python", "-I", "-c", source, "/opt/env/lib"]
     said = engine_client.containers.run(tiny.id, command, remove=True, user=PERSON, network_mode="none")
     found = json.loads(said)
     assert found["missing"] == []
