@@ -77,7 +77,7 @@ def _engine(installation: Installation) -> Iterator[Check]:
     if installation.site.engine == "process":
         yield Check("engine", ok=True, detail="process engine: no containers, no isolation between people")
         return
-    engine = connection.find_engine()
+    engine = connection.find_engine(host=installation.facts.engine_host)
     yield Check("engine", ok=True, detail=f"Docker {engine.version} at {engine.host}")
     yield from probe_engine(engine, installation.places.cache)
 

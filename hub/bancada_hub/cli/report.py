@@ -55,7 +55,7 @@ class Report:
             over.set()
             if painter.is_alive():
                 painter.join()
-            outcome = line.outcome or ("" if mark == "✓" else line.detail)
+            outcome = line.outcome or line.detail
             self._write(f"  {mark} {title:<28} {outcome}".rstrip(), f"{time.monotonic() - begun:6.1f} s")
 
     def line(self, text: str = "") -> None:

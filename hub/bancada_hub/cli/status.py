@@ -34,19 +34,20 @@ def read_state(installation: Installation, store: Store) -> dict[str, Any]:
     places, site, now = installation.places, installation.site, datetime.now(UTC)
     with store.read() as session:
         preparation, revisions = steps.steps(session), catalog.published_revisions(session)
-    programs = services_for(installation.facts.site_id, places.site).status()
+    services = services_for(installation.facts.site_id, places.site)
     return {
         "site": site.name,
         "id": installation.facts.site_id,
         "url": site.url,
         "engine": site.engine,
         "answers": answer(site, "/hub/login") == 200,
-        "programs": [{"name": each.name, "running": each.running, "pid": each.pid} for each in programs],
+        "programs": [{"name": each.name, "running": each.running, "pid": each.pid} for each in services.status()],
         "preparation": [
             {"title": each.title, "state": "stopped" if each.stalled(now) else each.state, "detail": each.detail}
             for each in preparation
         ],
         "images": {each.image_key: each.built.digest for each in revisions},
+        "outside": [str(path) for path in services.outside()],
         "back_up": [str(path) for path in _to_back_up(installation)],
     }
 
@@ -67,6 +68,9 @@ def _words(state: dict[str, Any]) -> str:
     lines += [f"  {step['state']:<10} {step['title']}  {step['detail']}".rstrip() for step in state["preparation"]]
     lines.append("Images")
     lines += [f"  {key:<10} {digest}" for key, digest in state["images"].items()] or ["  none yet"]
+    if state["outside"]:
+        lines.append("Written outside the data directory")
+        lines += [f"  {path}" for path in state["outside"]]
     lines.append("Back up (with the site down, or from a file system snapshot)")
     lines += [f"  {path}" for path in state["back_up"]]
     return "\n".join(lines) + "\n"

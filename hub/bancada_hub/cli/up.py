@@ -96,8 +96,10 @@ class Up:
             log = self.places.logs / "dockerd.log"
             engine = ensure_engine(agreed=self.arguments.yes, ask=asked, log=log, say=line.say)
             line.outcome = f"Docker {engine.version}"
-        with self.report.step("What the engine can do"):
-            failed = [check for check in probe_engine(engine, self.places.cache) if not check.ok]
+        with self.report.step("What the engine can do") as line:
+            checks = probe_engine(engine, self.places.cache)
+            failed = [check for check in checks if not check.ok]
+            line.outcome = f"{len(checks) - len(failed)} of {len(checks)} checks passed"
             if failed:
                 what = "\n".join(check.detail for check in failed)
                 fixes = "\n".join(check.fix for check in failed if check.fix)
@@ -123,13 +125,14 @@ class Up:
             return store, ""
         with self.report.step("First account") as line:
             _person, password = add_account(store, installation.site, NewAccount(ADMIN, admin=True))
-            line.outcome = ADMIN
+            # Told at once: were it told at the end, an interruption before that would lose it.
+            line.outcome = f"name {ADMIN}, password {password}"
         return store, password
 
     def _greet(self, site: Site, password: str) -> None:
         self.report.line(f"\n  Sign in at {site.url}")
         if password:
-            self.report.line(f"  Name {ADMIN}, password {password}   (shown this once)")
+            self.report.line(f"  Name {ADMIN}, password {password}   (not shown again)")
         if os.environ.get("SSH_CONNECTION") and site.bind in {"127.0.0.1", "::1", "localhost"}:
             host = os.environ["SSH_CONNECTION"].split()[2]
             self.report.line(f"  From your own machine first: ssh -N -L {site.port}:127.0.0.1:{site.port} {host}")

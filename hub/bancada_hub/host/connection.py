@@ -84,18 +84,19 @@ def engine_address(environment: Mapping[str, str]) -> str:
     return environment.get(HOST_VARIABLE) or DEFAULT_HOST
 
 
-def find_engine(timeout_s: int = ANSWER_WITHIN_S) -> Engine:
+def find_engine(timeout_s: int = ANSWER_WITHIN_S, host: str | None = None) -> Engine:
     """Return the engine that answers.
 
     Args:
         timeout_s: How long one answer may take.
+        host: Its address; DOCKER_HOST or the usual socket by default.
 
     Raises:
         EngineMissing: Nothing listens at its address.
         EngineSilent: Something listens there and does not answer in time.
         EngineError: What answers is no engine, or this user may not use it.
     """
-    host = engine_address(os.environ)
+    host = host or engine_address(os.environ)
     if host.startswith("unix://"):
         _check_socket(host, timeout_s)
     try:
