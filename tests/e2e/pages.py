@@ -1,16 +1,17 @@
 """What a person does in the browser, in their words: sign in, start, open, run a cell, stop."""
 
+import contextlib
 import itertools
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.e2e.site import Site
 
 STARTED_MS = 150_000
 OPENED_MS = 120_000
 RAN_MS = 120_000
-TAKEN_MS = 3_000
+SOON_MS = 3_000
 STOPPED_MS = 60_000
 _ends = itertools.count(1)
 
@@ -75,10 +76,22 @@ def wait_for_kernel(page: Page) -> None:
 
 
 def enter_folder(page: Page, folder: str) -> None:
-    """Go to a place of the file browser."""
-    page.locator(".jp-BreadCrumbs-home").click()
-    page.locator(".jp-DirListing-item").filter(has_text=re.compile(rf"^\s*{folder}")).dblclick()
-    expect(page.locator(".jp-BreadCrumbs")).to_contain_text(folder)
+    """Go to a place of the file browser; JupyterLab goes where a person was last, at a moment of its own."""
+    items = page.locator(".jp-DirListing-item")
+    entered = page.locator(".jp-BreadCrumbs").filter(has_text=re.compile(rf"{folder} ?/\s*$"))
+    while not is_soon(entered):
+        page.locator(".jp-BreadCrumbs-home").click()
+        with contextlib.suppress(TimeoutError):
+            items.filter(has_text=re.compile(rf"^\s*{folder}")).dblclick(timeout=SOON_MS)
+
+
+def is_soon(place: Locator) -> bool:
+    """Say whether something is to be seen within a few seconds."""
+    try:
+        expect(place).to_be_visible(timeout=SOON_MS)
+    except AssertionError:
+        return False
+    return True
 
 
 def open_notebook(page: Page, folder: str, name: str) -> None:
@@ -115,10 +128,20 @@ def run_cell(page: Page, code: str) -> str:
     return output.inner_text().replace(end, "").strip()
 
 
+def show_cell(page: Page, code: str, output: str) -> None:
+    """Run code in the last cell exactly as it is given, for a picture, and wait for what it prints."""
+    place = notebook(page).locator(".jp-CodeCell").count() - 1
+    cell = notebook(page).locator(".jp-CodeCell").nth(place)
+    cell.locator(".cm-content").click()
+    page.keyboard.insert_text(code)
+    page.keyboard.press("Shift+Enter")
+    expect(cell.locator(".jp-OutputArea")).to_contain_text(output, timeout=RAN_MS)
+
+
 def is_taken(cell: Locator) -> bool:
     """Say whether the kernel has, or had, this cell."""
     try:
-        expect(cell.locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[(\d+|\*)\]"), timeout=TAKEN_MS)
+        expect(cell.locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[(\d+|\*)\]"), timeout=SOON_MS)
     except AssertionError:
         return False
     return True

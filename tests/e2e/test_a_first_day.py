@@ -22,6 +22,7 @@ from tests.e2e.pages import (
     restart_kernel,
     run_cell,
     save,
+    show_cell,
     sign_in,
     start_project,
     stop_project,
@@ -53,6 +54,7 @@ def ana(site: FirstSite) -> str:
 
 def test_up_ends_at_a_login_and_a_published_image(site: FirstSite) -> None:
     said = site.first_up
+    print(said.text)  # seen with -s: the seconds of each step
     assert said.status == 0, f"{said.text}\n{site.logs()}"
     assert {step.mark for step in said.steps} <= {"✓", "·"}
     assert said.text.splitlines()[-1] == f"Ready. Sign in at {site.url}"
@@ -81,7 +83,6 @@ def test_from_sign_in_to_a_package_that_stays(
     assert run_cell(page, IMPORT).startswith(INSTALLED)
     assert run_cell(page, "from pathlib import Path; print(Path('kept.txt').write_text('kept'))") == "4"
     save(page)
-    picture(page, "lab")
 
     stop_project(page, site, PROJECT)
     start_project(page, site, PROJECT)
@@ -102,6 +103,16 @@ def test_the_person_is_somebody_in_the_container(site: FirstSite, ana: str, page
     assert "0000000000000000" in run_cell(page, "!grep CapEff /proc/self/status")
     uv = run_cell(page, f"!uv pip list --python /opt/env/bin/python 2>/dev/null | grep {PACKAGE}")
     assert PACKAGE in uv
+
+
+def test_a_notebook_looks_like_one(site: FirstSite, ana: str, page: Page, picture: Callable[[Page, str], None]) -> None:
+    sign_in(page, site, ana)
+    open_lab(page, site, PROJECT)
+    new_notebook(page, "My files")
+    show_cell(page, "import bancada, sys\n\nsys.prefix", "'/opt/env'")
+    show_cell(page, f"%pip install {PACKAGE}", f"Requirement already satisfied: {PACKAGE}")
+    show_cell(page, "sum(n * n for n in range(1_000))", "332833500")
+    picture(page, "lab")
 
 
 def test_another_project_does_not_see_the_package(site: FirstSite, ana: str, page: Page) -> None:
