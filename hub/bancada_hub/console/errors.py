@@ -7,6 +7,7 @@ BancadaError
 ├── NotSignedInError   nobody is signed in
 ├── NoAccountError     signed in at the hub, but not (or no longer) in our table of people
 ├── StalePageError     a form or script without a valid XSRF token: its page is older than the session
+├── WeakTokenError     a token that is not good for what was asked, such as a server's own
 └── NotNowError        it is somebody's own, but not possible in its present state
 """
 
@@ -89,6 +90,18 @@ class StalePageError(BancadaError):
         )
 
 
+class WeakTokenError(BancadaError):
+    """A token that is not good for what was asked."""
+
+    reader = Reader.RESEARCHER
+
+    def __init__(self) -> None:
+        super().__init__(
+            later("This token may look, but not start, stop or reset anything."),
+            fix=later("Make a token of your own at /hub/token."),
+        )
+
+
 class NotNowError(BancadaError):
     """Not possible in its present state."""
 
@@ -119,6 +132,7 @@ _STATUSES: tuple[tuple[type[BancadaError], int], ...] = (
     (NotSignedInError, 401),
     (NoAccountError, 403),
     (StalePageError, 403),
+    (WeakTokenError, 403),
     (NotNowError, 409),
     (LaunchRefused, 409),
     (SettingsError, 500),

@@ -1,6 +1,7 @@
 """The pages in a real Chromium: the way to a notebook, the keyboard, accessibility, languages, light and dark."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from tests.hub.console.running import PASSWORD, RunningSite, clear_steps, set_st
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -22,10 +22,11 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Chromium]:
-    if not Path(CHROMIUM).exists():
-        pytest.fail("There is no Chromium at /usr/bin/chromium. Run: apt-get install chromium", pytrace=False)
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.fail("Tests with a browser need Chromium. Install: ./bancada test --yes", pytrace=False)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -4,7 +4,7 @@ import pytest
 import requests
 
 from bancada_hub.console.handlers import preparation, projects, sign_in, site, work
-from tests.hub.console.running import RunningSite
+from tests.hub.console.running import Browser, RunningSite, hidden
 
 OPEN = {"/services/bancada/api/preparation", "/services/bancada/oauth_callback"}
 ADDRESSES = [
@@ -36,7 +36,20 @@ def test_a_browser_is_sent_to_sign_in(running: RunningSite, address: str) -> Non
         assert "optics" not in reply.text
 
 
-def test_a_servers_own_token_opens_nothing_of_the_console(running: RunningSite) -> None:
+def test_an_unknown_token_opens_nothing(running: RunningSite) -> None:
     headers = {"Authorization": "token " + "0" * 64}
     reply = requests.get(running.url + "/services/bancada/api/projects", headers=headers, timeout=30)
     assert reply.status_code == 401
+
+
+def test_a_servers_own_token_may_look_and_do_nothing(ana: Browser) -> None:
+    xsrf = hidden(ana.get("/hub/token").text, "data-xsrf")
+    scopes = ["access:services!service=bancada", "users:activity!user"]
+    made = ana.post("/hub/api/users/ana/tokens", json={"scopes": scopes}, headers={"X-XSRFToken": xsrf})
+    headers = {"Authorization": f"token {made.json()['token']}"}
+    api = ana.site.url + "/services/bancada/api/projects"
+    assert requests.get(api, headers=headers, timeout=30).status_code == 200
+    for verb, path in (("POST", "start"), ("DELETE", "server"), ("POST", "stop"), ("POST", "reset")):
+        reply = requests.request(verb, f"{api}/optics/{path}", headers=headers, timeout=30)
+        assert reply.status_code == 403
+        assert reply.json()["message"] == "This token may look, but not start, stop or reset anything."

@@ -8,7 +8,14 @@ from jupyterhub.services.auth import HubOAuth, HubOAuthenticated, UserNotAllowed
 from tornado.web import HTTPError, RequestHandler
 
 from bancada_hub.console.context import Context
-from bancada_hub.console.errors import HubAwayError, NoAccountError, NotSignedInError, StalePageError, answer_for
+from bancada_hub.console.errors import (
+    HubAwayError,
+    NoAccountError,
+    NotSignedInError,
+    StalePageError,
+    WeakTokenError,
+    answer_for,
+)
 from bancada_hub.errors import BancadaError
 from bancada_hub.ui.skin import TABS_COOKIE, Look, look_of
 
@@ -93,6 +100,8 @@ class Handler(HubOAuthenticated, RequestHandler):
                 self.redirect(self.get_login_url())
                 return
             raise NotSignedInError
+        if self.request.method != "GET":
+            self._refuse_weak_token(self._signed_in)
 
     def page(self, template: str, **values: object) -> str:
         """Return a page or a part of one."""
@@ -147,6 +156,12 @@ class Handler(HubOAuthenticated, RequestHandler):
             self.check_xsrf_cookie()
         except HTTPError as error:
             raise StalePageError from error
+
+    def _refuse_weak_token(self, model: dict[str, Any]) -> None:
+        # A server's own token opens this service too, but code in a notebook is not the person: what is sent in a
+        # header must itself be good for acting on the person's servers. A browser's session has a cookie.
+        if getattr(self, "_token_authenticated", False) and f"servers!user={model['name']}" not in model["scopes"]:
+            raise WeakTokenError
 
     async def _identify(self) -> dict[str, Any] | None:
         try:
