@@ -96,8 +96,7 @@ def build_image(  # noqa: PLR0913 - an image is made of exactly these
         needed_bytes: What must be free on the engine's disk.
 
     Raises:
-        BuildError: The build failed; nothing is left of it.
-        BuildCancelled: Somebody asked to stop; nothing is left of it.
+        BuildError: The build failed, or was cancelled (BuildCancelled); nothing is left of it.
     """
     tag = image_tag(spec, lock, wheel, base)
     existing = _existing(client, tag)
@@ -106,20 +105,23 @@ def build_image(  # noqa: PLR0913 - an image is made of exactly these
         return existing
     _require_engine_space(client, needed_bytes, f"the image {spec.title}")
     began_s = time.monotonic()
-    binds = environment_binds(uv, lock, wheel)
     try:
-        with BuildContainer(client, base.id, sources, labels, binds, cancelled) as container:
+        with BuildContainer(
+            client, base.id, sources, labels, environment_binds(uv, lock, wheel), cancelled
+        ) as container:
             python = _install(container, spec, say)
             say(f"{spec.title}: writing the image", 0.9)
             _commit(container, tag, _image_labels(spec, lock, wheel, base, python))
     except DockerException as problem:
-        text = sources.masked(str(getattr(problem, "explanation", None) or problem))
-        raise BuildError(f"The engine could not build {spec.title}: {text}.", fix="Run: ./bancada doctor") from problem
-    built = _existing(client, tag, seconds=time.monotonic() - began_s)
-    if built is None:
-        raise BuildError(f"The engine lost {tag} while it was built.", fix="Run: ./bancada doctor")
-    say(f"{spec.title}: built in {built.seconds:.0f} s", 1.0)
-    return built
+        raise engine_trouble(spec.title, sources, problem) from problem
+    say(f"{spec.title}: built", 1.0)
+    return _built(client, tag, time.monotonic() - began_s)
+
+
+def engine_trouble(what: str, sources: PackageSources, problem: DockerException) -> BuildError:
+    """Return the error that says, without credentials, what the engine said while something was built."""
+    text = sources.masked(str(getattr(problem, "explanation", None) or problem))
+    return BuildError(f"The engine could not build {what}: {text}.", fix="Run: ./bancada doctor")
 
 
 def environment_binds(uv: Path, lock: Lock, wheel: Path) -> tuple[ReadOnlyBind, ...]:
@@ -252,6 +254,13 @@ def _existing(client: docker.DockerClient, tag: str, seconds: float = 0.0) -> Bu
         base_id=labels["bancada.base.id"],
         seconds=seconds,
     )
+
+
+def _built(client: docker.DockerClient, tag: str, seconds: float) -> BuiltImage:
+    built = _existing(client, tag, seconds)
+    if built is None:
+        raise BuildError(f"The engine lost {tag} while it was built.", fix="Run: ./bancada doctor")
+    return built
 
 
 def _require_engine_space(client: docker.DockerClient, needed_bytes: int, what: str) -> None:

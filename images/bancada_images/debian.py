@@ -6,6 +6,7 @@ authority, mirror, resolver, host name) serves the making and is not in the resu
 
 import os
 import selectors
+import shutil
 import signal
 import ssl
 import subprocess
@@ -47,6 +48,7 @@ _STEPS = {
     "I: installing remaining": ("installing the other packages", 0.5),
     "I: creating tarball": ("handing the base to the engine", 0.9),
 }
+_PREFIX = "bancada-base-"
 _POLL_S = 0.2
 _CHUNK_BYTES = 1 << 20
 
@@ -130,7 +132,8 @@ def bootstrap(what: Bootstrap, say: Progress, cancelled: Cancelled) -> Iterator[
         BuildError: mmdebstrap is missing or failed.
         BuildCancelled: Somebody asked to stop.
     """
-    with tempfile.TemporaryDirectory(prefix="bancada-base-", dir=what.scratch) as name:
+    _remove_remains(what.scratch)
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=what.scratch) as name:
         temporary = Path(name)
         temporary.chmod(0o755)  # apt downloads as a user of its own
         try:
@@ -219,6 +222,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(patience_s)
         except subprocess.TimeoutExpired:
             continue
+
+
+def _remove_remains(scratch: Path) -> None:
+    """Remove what a killed run left; its mounts ended with its mount name space."""
+    for remains in scratch.glob(f"{_PREFIX}*-*"):
+        pid = remains.name.removeprefix(_PREFIX).partition("-")[0]
+        if not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(remains)
 
 
 def _is_there(address: str, sources: PackageSources) -> bool:

@@ -18,7 +18,7 @@ from docker.errors import DockerException
 
 from bancada_images import bytecode
 from bancada_images.base import BaseImage
-from bancada_images.build import compile_environment, environment_binds, make_environment
+from bancada_images.build import compile_environment, engine_trouble, environment_binds, make_environment
 from bancada_images.container import BuildContainer
 from bancada_images.errors import BuildError, SpecError
 from bancada_images.layout import Layout, lay_out_container, read_layout
@@ -78,25 +78,27 @@ def ensure_server_environment(  # noqa: PLR0913 - a server environment is made o
         say("Server environment: already there", 1.0)
         return done
 
-    def tell(text: str, done: float | None = None) -> None:
-        say(f"Server environment: {text}", done)
-
+    say("Server environment: making it", 0.0)
     try:
         with BuildContainer(
             client, base.id, sources, labels, environment_binds(uv, lock, wheel), cancelled
         ) as container:
-            make_environment(container, SERVER_FOLDER, tell)
-            tell("setting JupyterLab up", 0.8)
-            install = [f"{SERVER_FOLDER}/bin/python", *_INSTALL]
-            container.must(install, "Setting JupyterLab up", fix="Report this: a release of Bancada is at fault.")
-            compile_environment(container, SERVER_FOLDER, tell)
-            tell("laying it out", 0.85)
-            return lay_out_container(container.container, SERVER_FOLDER, target, tell)
+            return _make_server_environment(container, target, say)
     except DockerException as problem:
-        text = sources.masked(str(getattr(problem, "explanation", None) or problem))
-        raise BuildError(
-            f"The engine could not build the server environment: {text}.", fix="Run: ./bancada doctor"
-        ) from problem
+        raise engine_trouble("the server environment", sources, problem) from problem
+
+
+def _make_server_environment(container: BuildContainer, target: Path, say: Progress) -> Layout:
+    def tell(text: str, done: float | None = None) -> None:
+        say(f"Server environment: {text}", done)
+
+    make_environment(container, SERVER_FOLDER, tell)
+    tell("setting JupyterLab up", 0.8)
+    install = [f"{SERVER_FOLDER}/bin/python", *_INSTALL]
+    container.must(install, "Setting JupyterLab up", fix="Report this: a release of Bancada is at fault.")
+    compile_environment(container, SERVER_FOLDER, tell)
+    tell("laying it out", 0.85)
+    return lay_out_container(container.container, SERVER_FOLDER, target, tell)
 
 
 def require_hub_version(lock: Lock, hub_version: str) -> None:
@@ -152,33 +154,30 @@ def ensure_process_environment(  # noqa: PLR0913 - the last has a default
     if target.exists():
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _make_process_environment(lock, wheel, sources, [uv, python, target], tell)
+    stamp.write_text(json.dumps(inputs), encoding="utf-8")
+    tell(f"{target.name}: ready", 1.0)
+    return target
+
+
+def _make_process_environment(
+    lock: Lock, wheel: Path, sources: PackageSources, paths: list[Path], tell: Progress
+) -> None:
+    uv, python, target = paths
     inside = target / "bin" / "python"
     offline = ["--no-index"] if sources.offline else []
     own = [f"--find-links={wheel.parent}", "--no-index", "--no-deps", "bancada"]
     tell(f"{target.name}: making the environment", 0.1)
     _host(sources, [uv, "venv", "--quiet", "--python", python, target])
     tell(f"{target.name}: installing packages", 0.2)
-    sync: list[str | Path] = [
-        uv,
-        "pip",
-        "sync",
-        "--python",
-        inside,
-        "--require-hashes",
-        "--compile-bytecode",
-        *offline,
-        lock.path,
-    ]
-    _host(sources, sync)
+    sync: list[str | Path] = [uv, "pip", "sync", "--python", inside, "--require-hashes", "--compile-bytecode"]
+    _host(sources, [*sync, *offline, lock.path])
     _host(sources, [uv, "pip", "install", "--python", inside, *own])
     if lock.versions("jupyterlab"):
         tell(f"{target.name}: setting JupyterLab up", 0.8)
         _host(sources, [inside, *_INSTALL])
     tell(f"{target.name}: compiling all modules", 0.9)
     _host(sources, [inside, "-I", Path(bytecode.__file__), target / "lib"])
-    stamp.write_text(json.dumps(inputs), encoding="utf-8")
-    tell(f"{target.name}: ready", 1.0)
-    return target
 
 
 def _stamped(stamp: Path) -> object:

@@ -51,6 +51,7 @@ def test_a_base_is_made_once(engine_client, base, tiny_spec, internet, tmp_path)
 
 def test_a_cancelled_base_leaves_nothing(engine_client, tiny_spec, internet, tmp_path):
     spec = tiny_spec.model_copy(update={"apt": ("tree",)})
+    (tmp_path / "bancada-base-999999999-x" / "of-a-killed-run").mkdir(parents=True)
     before = {image.id for image in engine_client.images.list(all=True)}
     said = []
     began = time.monotonic()
