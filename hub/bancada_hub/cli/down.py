@@ -1,27 +1,42 @@
 """`bancada down`: stop everything of a site; its data stays."""
 
 import argparse
-import sys
 
-from bancada_hub.cli.where import add_site_options, opened
+from bancada_hub.cli.report import Report
+from bancada_hub.cli.where import add_site_options
 from bancada_hub.host import connection
 from bancada_hub.host.services import services_for
-from bancada_hub.launch.leftovers import remove_everything
+from bancada_hub.installation import read_installation
+from bancada_hub.launch import leftovers
+from bancada_hub.store.database import open_store
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the noun."""
     parser = subparsers.add_parser("down", help="stop the site and everybody's servers; data stays")
     add_site_options(parser)
+    parser.add_argument("--images", action="store_true", help="also remove Bancada's images from the engine")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    installation, store = opened(arguments)
-    services_for(installation.facts.site_id, installation.places.site).stop()
-    stopped = 0
-    if installation.site.engine == "docker":
-        client = connection.connect(installation.facts.engine_host)
-        stopped = remove_everything(client, installation.facts.site_id, store)
-    sys.stdout.write(f"Stopped the site and {stopped} servers. Data stays at {installation.places.data}\n")
+    installation, report = read_installation(arguments.data), Report()
+    facts, containers = installation.facts, installation.site.engine == "docker"
+    with report.step("Hub, console and proxy") as line:
+        services_for(facts.site_id, installation.places.site).stop()
+        line.outcome = "stopped"
+    with report.step("People's servers") as line:
+        if containers:
+            stopped = leftovers.remove_servers(connection.connect(facts.engine_host), facts.site_id)
+        else:
+            stopped = leftovers.end_servers(facts.site_id)
+        line.outcome = f"{stopped} stopped"
+    if arguments.images and containers:
+        with report.step("Images") as line:
+            removed, used = leftovers.remove_images(connection.connect(facts.engine_host))
+            line.outcome = f"{len(removed)} removed" + (f", still used: {', '.join(used)}" if used else "")
+    with report.step("Overlays") as line:
+        leftovers.release_overlays(open_store(installation.site, installation.places))
+        line.outcome = "given back"
+    report.line(f"The site is down. Data stays at {installation.places.data}")
     return 0

@@ -37,16 +37,7 @@ def programs(installation: Installation, proxy_command: list[str]) -> list[Progr
     console = Program(
         name="console",
         command=(sys.executable, "-m", "bancada_hub.console"),
-        environment=common
-        | {
-            "JUPYTERHUB_API_URL": f"{hub_url}/hub/api",
-            "JUPYTERHUB_API_TOKEN": secret(places.secrets, "console-token"),
-            "JUPYTERHUB_SERVICE_NAME": "bancada",
-            "JUPYTERHUB_SERVICE_PREFIX": "/services/bancada/",
-            "JUPYTERHUB_CLIENT_ID": "service-bancada",
-            "JUPYTERHUB_BASE_URL": "/",
-            "JUPYTERHUB_HOST": "",
-        },
+        environment=common | {"JUPYTERHUB_API_URL": f"{hub_url}/hub/api"},
         directory=places.site,
     )
     return [_proxy(installation, proxy_command, hub_url, common), hub, console]
