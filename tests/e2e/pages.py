@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import re
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.e2e.site import Site
 
@@ -53,10 +53,18 @@ def reset_environment(page: Page, site: Site, title: str) -> None:
     assert answered.value.ok, answered.value.text()
 
 
-def open_lab(page: Page, site: Site, title: str) -> None:
-    """Press Open, and wait for JupyterLab."""
+def open_lab(page: Page, site: Site, title: str, *, fresh: bool = True) -> None:
+    """Press Open, and wait for JupyterLab; `fresh` puts away the tabs that it brings back from the last time."""
     page.goto(f"{site.url}services/bancada/")
     card(page, title).get_by_role("link", name="Open").click()
+    wait_for_lab(page)
+    if fresh:
+        page.goto(re.sub(r"/lab\b.*", "/lab?reset", page.url))
+        wait_for_lab(page)
+
+
+def wait_for_lab(page: Page) -> None:
+    """Return when JupyterLab has come up."""
     expect(page.locator("#jp-main-dock-panel")).to_be_visible(timeout=OPENED_MS)
     expect(page.locator("#jupyterlab-splash")).to_have_count(0, timeout=OPENED_MS)
 
@@ -81,7 +89,7 @@ def enter_folder(page: Page, folder: str) -> None:
     entered = page.locator(".jp-BreadCrumbs").filter(has_text=re.compile(rf"{folder} ?/\s*$"))
     while not is_soon(entered):
         page.locator(".jp-BreadCrumbs-home").click()
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(Error):
             items.filter(has_text=re.compile(rf"^\s*{folder}")).dblclick(timeout=SOON_MS)
 
 
