@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ KEPT_VARIABLES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
 )
 END_WITHIN_S = 5.0
+LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,14 @@ def marked_processes(site_id: str) -> list[psutil.Process]:
     return found
 
 
+def is_alive(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and that nobody took note of does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def end(processes: Iterable[psutil.Process]) -> None:
     """End processes: politely, then at once."""
     alive = list(processes)
@@ -167,7 +177,9 @@ def end(processes: Iterable[psutil.Process]) -> None:
                 getattr(process, action)()
             except psutil.NoSuchProcess:
                 continue  # it ended by itself meanwhile
-        _, alive = psutil.wait_procs(alive, timeout=END_WITHIN_S)
+        deadline = time.monotonic() + END_WITHIN_S
+        while (alive := [process for process in alive if is_alive(process.pid)]) and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
         if not alive:
             return
 

@@ -26,6 +26,7 @@ from bancada_hub.host.programs import (
     ProgramState,
     end,
     environment_of,
+    is_alive,
     marked_processes,
     program_names,
     runs_as_asked,
@@ -205,7 +206,7 @@ class SupervisedServices:
         if self._answers():
             pid = int(self._call("getPID"))
             self._call("shutdown")
-            wait_until(lambda: not psutil.pid_exists(pid), STOP_WITHIN_S)
+            wait_until(lambda: not is_alive(pid), STOP_WITHIN_S)
         marked = marked_processes(self._site_id)
         # First what would start the others again.
         end(process for process in marked if environment_of(process.pid).get(PROGRAM_VARIABLE) == OWN_NAME)
