@@ -178,8 +178,9 @@ def end(processes: Iterable[psutil.Process]) -> None:
             except psutil.NoSuchProcess:
                 continue  # it ended by itself meanwhile
         deadline = time.monotonic() + END_WITHIN_S
-        while (alive := [process for process in alive if is_alive(process.pid)]) and time.monotonic() < deadline:
-            time.sleep(LOOK_S)
+        while alive and time.monotonic() < deadline:
+            _, alive = psutil.wait_procs(alive, timeout=LOOK_S)  # takes note of those that are our own children
+            alive = [process for process in alive if is_alive(process.pid)]
         if not alive:
             return
 
