@@ -35,7 +35,6 @@ class DockerServer(PlannedServer, DockerSpawner):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - JupyterHub's
         super().__init__(*args, **kwargs)
         self._abandoned = threading.Event()
-        self._creating: asyncio.Future[container.Running] | None = None
 
     @property
     def calls(self) -> EngineCalls:
@@ -67,9 +66,7 @@ class DockerServer(PlannedServer, DockerSpawner):
         create = partial(
             container.bring_up, plan=made, start_id=self.start_id, environment=environment, abandoned=self._abandoned
         )
-        self._creating = asyncio.wrap_future(self.calls.submit(create))
-        # A thread cannot be cancelled: it goes on alone, and cleaning up waits for it.
-        running = await asyncio.shield(self._creating)
+        running = await self.to_its_end(self.calls.run(create))
         self.object_id, self.object_name = running.id, made.container_name
         self.at(WAITING)
         address = f"http://{running.address}:{container.PORT}"
@@ -78,13 +75,12 @@ class DockerServer(PlannedServer, DockerSpawner):
         self.log.info("Started %s as %s, plan %s", self._log_name, made.container_name, made.plan_hash[:12])
         return address
 
+    def abandon(self) -> None:
+        """Keep a container that is being created from being started."""
+        self._abandoned.set()
+
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """Remove container and volume of one start and give its overlay back."""
-        self._abandoned.set()
-        if self._creating is not None:
-            await asyncio.wait([self._creating])
-            if not self._creating.cancelled():
-                self._creating.exception()  # seen; whoever waited for it has been told
         await self.engine(container.take_down, key.labels | {START_LABEL: start_id})
         await asyncio.to_thread(self.release_overlay, start_id)
         self.object_id = ""
@@ -108,7 +104,6 @@ class DockerServer(PlannedServer, DockerSpawner):
         """End the container and remove all that its start made."""
         if self.key is None:
             return
-        self._abandoned.set()
         labels = self.key.labels | {START_LABEL: self.start_id}
         await self.engine(container.take_down, labels, stop_s=0 if now else container.STOP_S)
         await asyncio.to_thread(self.release_overlay, self.start_id)

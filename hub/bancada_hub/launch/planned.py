@@ -6,8 +6,8 @@ takes a second to be cancelled for one that succeeded.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, ClassVar, TypeVar
 
 from jupyterhub.spawner import Spawner
 from traitlets import default
@@ -25,6 +25,7 @@ from bancada_hub.projects.identities import Identity
 from bancada_hub.store.overlays import OverlayKey, hold, holder, release
 from bancada_hub.store.people import find_person
 
+T = TypeVar("T")
 Stage = tuple[int, str]
 CHECKING: Stage = (10, "Checking your project")
 PREPARING: Stage = (25, "Preparing your folders")
@@ -46,6 +47,7 @@ class PlannedServer(Spawner):
         super().__init__(*args, **kwargs)
         self.stage: Stage = CHECKING
         self._stage_changed = asyncio.Event()
+        self._working: set[asyncio.Future[Any]] = set()
 
     @default("options_form")
     def _no_form(self) -> str:
@@ -77,6 +79,7 @@ class PlannedServer(Spawner):
             self.key = made.key
             return await self._bring_up(made)
         except asyncio.CancelledError:
+            self.abandon()
             if made:
                 self.clean_later(made.key, self.start_id)
             self.server = None  # else JupyterHub tells the browser that the server is ready
@@ -127,6 +130,9 @@ class PlannedServer(Spawner):
         """Start what was planned on the engine, and return the server's address."""
         raise NotImplementedError
 
+    def abandon(self) -> None:
+        """Tell work in threads that nobody waits for it any more; it may stop at its next step."""
+
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """Remove all that one start made, however far it came."""
         raise NotImplementedError
@@ -157,6 +163,18 @@ class PlannedServer(Spawner):
         self.stage = stage
         self._stage_changed.set()
 
+    async def to_its_end(self, work: Awaitable[T]) -> T:
+        """Wait for work in a thread, which no cancel can stop: cleaning up waits for its end, so that it undoes all."""
+        task = asyncio.ensure_future(work)
+        self._working.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    def _forget(self, task: "asyncio.Future[Any]") -> None:
+        self._working.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen: whoever waited for it has been told
+
     def clean_later(self, key: ServerKey, start_id: str) -> None:
         """Clean up without anybody waiting; the next start of the same server does wait."""
         if key in self._cleaning:
@@ -166,6 +184,8 @@ class PlannedServer(Spawner):
         task.add_done_callback(lambda _: self._cleaning.pop(key, None))
 
     async def _clean_quietly(self, key: ServerKey, start_id: str) -> None:
+        if self._working:
+            await asyncio.wait(self._working)
         try:
             await self.clean_up(key, start_id)
         except BancadaError as error:
@@ -176,9 +196,9 @@ class PlannedServer(Spawner):
         cleaning = self._cleaning.get(made.key)
         if cleaning:
             await asyncio.shield(cleaning)
-        await self.clear_leftovers(made)
+        await self.to_its_end(self.clear_leftovers(made))
         self.at(PREPARING)
-        await asyncio.to_thread(self._prepare, made)
+        await self.to_its_end(asyncio.to_thread(self._prepare, made))
         self.at(STARTING)
         return await self.bring_up(made)
 

@@ -34,7 +34,6 @@ class ProcessServer(PlannedServer):
 
     known: processes.Known | None = None
     runtime: Path | None = None
-    _work: "asyncio.Task[None] | None" = None
 
     async def clear_leftovers(self, made: LaunchPlan) -> None:
         """End what an earlier hub left of this server."""
@@ -45,8 +44,7 @@ class ProcessServer(PlannedServer):
     async def bring_up(self, made: LaunchPlan) -> str:
         """Start the process and wait until JupyterLab answers."""
         self.ip, self.port = LOOPBACK, random_port()
-        self._work = asyncio.create_task(asyncio.to_thread(self._begin, made))
-        await asyncio.shield(self._work)  # a thread cannot be cancelled: cleaning up waits for it
+        await self.to_its_end(asyncio.to_thread(self._begin, made))
         self.at(WAITING)
         address = f"http://{LOOPBACK}:{self.port}"
         if not await wait_until_ready(f"{address}{self.server.base_url}api", self._has_ended):
@@ -72,10 +70,6 @@ class ProcessServer(PlannedServer):
 
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """End whatever runs of one start and give its environment back."""
-        if self._work is not None:
-            await asyncio.wait([self._work])
-            if not self._work.cancelled():
-                self._work.exception()  # seen; whoever waited for it has been told
         await self._end(key, start_id, 0)
 
     def get_state(self) -> dict[str, Any]:

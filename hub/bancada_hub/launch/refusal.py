@@ -25,7 +25,8 @@ def spawn_exception(error: BancadaError) -> SpawnException:
         error: Ours.
     """
     if isinstance(error, LaunchRefused):
-        return _told(SpawnException(_sentence(error.what, error.fix), reason=error.reason, status_code=_REFUSED))
+        status = _WRONG if error.reason == Reason.BAD_OPTIONS else _REFUSED
+        return _told(SpawnException(_sentence(error.what, error.fix), reason=error.reason, status_code=status))
     reason = next((word for kind, word in _REASONS if isinstance(error, kind)), Reason.ENDED)
     if error.reader is Reader.RESEARCHER:
         return _told(SpawnException(_sentence(error.what, error.fix), reason=reason, status_code=_UNAVAILABLE))

@@ -1,0 +1,50 @@
+/* A server of 60 lines in place of JupyterLab: answers 200 to everything on port 8888, or does what the file
+   /opt/bancada/behaviour says: "refuse" prints the contract's line and exits with 78, "crash" exits with 3,
+   "silent" never answers. Linked statically, it runs in an image that holds nothing else. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char ANSWER[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+
+static void end(int signal) { (void)signal; _exit(0); }
+
+static int serve(void) {
+    int yes = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(8888)};
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 16)) return 4;
+    for (;;) {
+        char request[4096];
+        int caller = accept(listener, NULL, NULL);
+        if (caller < 0) continue;
+        if (read(caller, request, sizeof request) > 0) write(caller, ANSWER, sizeof ANSWER - 1);
+        close(caller);
+    }
+}
+
+int main(void) {
+    char behaviour[32] = "";
+    FILE *file = fopen("/opt/bancada/behaviour", "r");
+    signal(SIGTERM, end);
+    if (file) {
+        if (!fgets(behaviour, sizeof behaviour, file)) behaviour[0] = 0;
+        fclose(file);
+    }
+    FILE *mark = fopen("/opt/env/started", "a");
+    if (mark) {
+        fputs("x", mark);
+        fclose(mark);
+    }
+    if (!strncmp(behaviour, "refuse", 6)) {
+        fputs("bancada-start-failed: read-only: The work environment came up read-only.\n", stderr);
+        return 78;
+    }
+    if (!strncmp(behaviour, "crash", 5)) return 3;
+    if (!strncmp(behaviour, "silent", 6)) for (;;) pause();
+    return serve();
+}
