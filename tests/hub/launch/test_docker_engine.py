@@ -240,7 +240,8 @@ async def test_a_start_cancelled_while_the_engine_creates(stage: Stage, spawner:
     for pause_s in (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6):
         server = spawner()
         start = asyncio.create_task(server.start())
-        await asyncio.sleep(pause_s)  # what is tested: no moment leaves anything
+        moment = time.monotonic() + pause_s  # what is tested: no moment leaves anything
+        await until(lambda moment=moment: time.monotonic() >= moment)  # type: ignore[misc]
         start.cancel()
         await asyncio.wait([start])
         await until(lambda: not PlannedServer._cleaning)
