@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -213,6 +214,17 @@ def test_air_gapped_site_installs_from_its_wheelhouse(installed: Path, tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("bancada 0.1.0\n")
+
+
+def test_the_shells_certificates_reach_a_pip_that_reads_its_own_variable_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = runpy.run_path(str(ROOT / "bancada"), run_name="bootstrap")
+    monkeypatch.setenv("SSL_CERT_FILE", "/lab/ca.crt")
+    monkeypatch.delenv("PIP_CERT", raising=False)
+    assert script["package_environment"](tmp_path)["PIP_CERT"] == "/lab/ca.crt"
+    monkeypatch.setenv("PIP_CERT", "/own/ca.crt")
+    assert script["package_environment"](tmp_path)["PIP_CERT"] == "/own/ca.crt"
 
 
 def test_typo_in_the_settings_names_the_line(installed: Path, tmp_path: Path) -> None:
