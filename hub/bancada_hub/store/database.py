@@ -224,7 +224,8 @@ def _readable_errors(url: URL) -> Iterator[None]:
         if not (error.connection_invalidated or _is_connection_trouble(error)):
             raise
         reason = str(error.orig).strip().splitlines()[0]
-        msg = f"The database {url.render_as_string(hide_password=True)} cannot be reached: {reason}."
+        shown = url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+        msg = f"The database {shown} cannot be reached: {reason}."
         raise StoreError(msg, fix="Start it, or correct database.url in bancada.toml.") from error
 
 
