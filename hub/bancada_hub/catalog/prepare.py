@@ -5,7 +5,6 @@ few seconds, so that pages can tell a step that works from one whose worker has 
 """
 
 import hashlib
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from bancada_hub.store import catalog, steps
 from bancada_hub.store.database import Store
 from bancada_images.base import ensure_base
 from bancada_images.build import BuiltImage, build_image
+from bancada_images.interpreter import host_interpreter
 from bancada_images.layout import Layout, lay_out, remove_layout, verify_layout
 from bancada_images.lock import Lock, read_lock
 from bancada_images.progress import never
@@ -57,7 +57,7 @@ class Line(Protocol):
     def say(self, text: str, done: float | None = None) -> None:
         """Show what the step is doing."""
 
-    def skip(self, outcome: str) -> None:
+    def unneeded(self, outcome: str) -> None:
         """Say that there was nothing to do."""
 
 
@@ -204,13 +204,13 @@ def _revision(image: BuiltImage, tree: Layout, server: Layout) -> catalog.NewRev
 
 def _in_processes(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
     lowers, wheel = workshop.installation.places.lowers, workshop.wheel()
-    made: dict[str, Path] = {}
+    python, made = host_interpreter(), dict[str, Path]()
     for key, lock, prefix in ((SERVER, read_lock(server_folder()), "server-process"), (IMAGE, recipe.lock, "process")):
-        inputs = f"{lock.sha256}\n{wheel_hash(wheel)}\n{sys.version}"
+        inputs = f"{lock.sha256}\n{wheel_hash(wheel)}\n{python}"
         target = lowers / f"{prefix}-{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
         with _recorded(workshop, key) as step:
             made[key] = ensure_process_environment(
-                lock, wheel, workshop.sources, uv=workshop.uv, python=_interpreter(), target=target, say=step.say
+                lock, wheel, workshop.sources, uv=workshop.uv, python=python, target=target, say=step.say
             )
     size = sum(path.stat().st_size for path in made[IMAGE].rglob("*") if path.is_file() and not path.is_symlink())
     return catalog.NewRevision(
@@ -220,14 +220,15 @@ def _in_processes(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
         server_environment=made[SERVER].name,
         spec_hash=recipe.spec.spec_hash,
         lock_hash=recipe.lock.sha256,
-        python=".".join(str(part) for part in sys.version_info[:3]),
+        python=_version(made[IMAGE]),
         size_bytes=size,
     )
 
 
-def _interpreter() -> Path:
-    """Return the interpreter that this environment was made from: one of a virtual environment may go with it."""
-    return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+def _version(environment: Path) -> str:
+    """Return the full version of an environment's Python, from what made it wrote (PEP 405)."""
+    lines = (line.partition("=") for line in (environment / "pyvenv.cfg").read_text().splitlines())
+    return next(value.strip() for key, _, value in lines if key.strip() in {"version", "version_info"})
 
 
 def _short(image_id: str) -> str:
@@ -270,7 +271,7 @@ def _recorded(workshop: Workshop, key: str) -> Iterator[_Step]:
             with workshop.store.write() as session:
                 steps.end_step(session, key, error=error)
         if time.monotonic() - begun < QUICK_S:
-            line.skip("already there")
+            line.unneeded("already there")
 
 
 def _beat(store: Store, key: str, step: _Step, over: threading.Event) -> None:

@@ -25,7 +25,7 @@ class StepLine:
         """Show what the step is doing; `done` is the fraction that is done, 0 to 1."""
         self.detail = f"{done:.0%} {text}" if done is not None else text
 
-    def skip(self, outcome: str) -> None:
+    def unneeded(self, outcome: str) -> None:
         """Say that there was nothing to do, and why."""
         self.outcome, self.skipped = outcome, True
 

@@ -29,6 +29,7 @@ from bancada_hub.installation import Facts, Installation, keep_facts, new_site_i
 from bancada_hub.launch.network import ensure_network
 from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.places import Places
+from bancada_hub.projects.overlay_reset import sweep
 from bancada_hub.site import Site, check_data_directory
 from bancada_hub.store import people
 from bancada_hub.store.database import Store, migrate, open_store
@@ -118,7 +119,7 @@ class Up:
             changed = migrate(installation.site, self.places)
             store = open_store(installation.site, self.places)
             if not changed:
-                line.skip("up to date")
+                line.unneeded("up to date")
         with store.read() as session:
             everybody = people.people(session)
         if everybody:
@@ -148,6 +149,7 @@ class Up:
                     reason = "Images stand on a base made from Debian's packages."
                     asked = ask if sys.stdin.isatty() else None
                     debian.install(["mmdebstrap"], reason=reason, agreed=self.arguments.yes, ask=asked)
+        sweep(self.places)
         put_examples(self.places.examples)
         uv = Path(find_uv_bin())
         prepare(Workshop(installation, store, self.report, uv, client))

@@ -1,7 +1,6 @@
 """The process engine's work environments: a full one for each person, project and base, made from the image's lock."""
 
 import os
-import sys
 from pathlib import Path
 
 from uv import find_uv_bin
@@ -10,6 +9,7 @@ from bancada_hub.launch.facts import IMAGE
 from bancada_hub.launch.plan import LaunchPlan
 from bancada_hub.places import Places
 from bancada_hub.projects.directories import Owner, ensure_directory
+from bancada_images.interpreter import host_interpreter
 from bancada_images.lock import read_lock
 from bancada_images.server_env import ensure_process_environment
 from bancada_images.sources import PackageSources
@@ -31,13 +31,12 @@ def ensure_person_environment(places: Places, sources: PackageSources, made: Lau
         return places.lowers / made.base
     folder = made.overlay.upper.parent
     ensure_directory(places.data, folder, Owner(0, 0, 0o711))
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     environment = ensure_process_environment(
         read_lock(catalog_folder() / IMAGE),
         build_wheel(checkout_folder(), places.cache / "wheels"),
         sources,
         uv=Path(find_uv_bin()),
-        python=Path(sys.base_prefix) / "bin" / version,
+        python=host_interpreter(),
         target=folder / "env",
     )
     if os.geteuid() == 0 and environment.stat().st_uid != made.uid:

@@ -22,7 +22,7 @@ def test_a_step_that_is_done_shows_its_outcome_and_seconds(out):
 
 def test_a_step_without_work_is_marked_as_such(out):
     with Report(out).step("Database") as line:
-        line.skip("up to date")
+        line.unneeded("up to date")
     assert out.getvalue().startswith("  · Database")
 
 
