@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import leftovers
 from tests.conftest import find_free_ports
@@ -29,6 +29,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--font-render-hinting=none",
 ]
+EXPECTED_MS = 30_000  # with two cores shared by engine, servers and browser
 WINDOW = {"width": 1280, "height": 800}
 PICTURES = ROOT / "docs" / "images"
 FAILED = Path(os.environ.get("BANCADA_TEST_OUTPUT", ROOT / "test-output"))
@@ -56,6 +57,7 @@ def browser(engine: TestEngine) -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         pytest.fail("Tests with a browser need Chromium. Install: ./bancada test --yes", pytrace=False)
+    expect.set_options(timeout=EXPECTED_MS)
     with engine.enter(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
