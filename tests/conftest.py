@@ -1,7 +1,8 @@
 """What all tests share.
 
-Options: `--quick` leaves out what needs an engine, a browser or a database; `--no-skips` (CI) fails the run when such a
-test was skipped or left out; `--keep-screenshots` writes the pictures of docs/images anew.
+Options: `--quick` leaves out what needs an engine, a browser or a database, and what makes whole environments from
+package registries; `--no-skips` (CI) fails the run when such a test was skipped or left out; `--keep-screenshots`
+writes the pictures of docs/images anew.
 
 Fixtures, each real, each failing with a sentence where the machine lacks something:
 
@@ -34,7 +35,7 @@ from tests import leftovers
 from tests.engine import EngineTroubleError, TestEngine
 from tests.postgres import Postgres, PostgresTroubleError
 
-MARKERS = {"engine": "engine", "browser": "browser", "postgres": "database"}
+MARKERS = {"engine": "engine", "browser": "browser", "postgres": "database", "installed": "registry"}
 FIRST_PORT, LAST_PORT = 12_000, 30_000  # below the range that the kernel gives to outgoing connections
 
 Ports = Callable[[int], int]
@@ -43,7 +44,7 @@ _tally = pytest.StashKey[dict[str, Counter[str]]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("bancada")
-    group.addoption("--quick", action="store_true", help="leave out what needs an engine, a browser or a database")
+    group.addoption("--quick", action="store_true", help="leave out what needs a part of the machine, see above")
     group.addoption("--no-skips", action="store_true", help="fail when something of that was skipped or left out")
     group.addoption("--keep-screenshots", action="store_true", help="write the pictures in docs/images anew")
 

@@ -184,9 +184,8 @@ def test_a_secret_is_made_once_and_private(tmp_path):
     assert (tmp_path / "secrets" / "token").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.database
-def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres):
-    site = Site(database={"url": postgres})
+def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres, postgres_url):
+    site = Site(database={"url": postgres_url})
     assert migrate(site, places) is True
     opened = open_store(site, places)
     person, password = add_account(opened, site, NewAccount("ana"))
