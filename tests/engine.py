@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import docker
@@ -24,6 +25,7 @@ from tests.network import Network
 READY_S = 60.0
 STOP_S = 40.0
 TRIES = 2
+KEPT_IMAGES = timedelta(days=7)
 PROGRAMS = {"dockerd": "docker.io", "containerd": "containerd", "iptables": "iptables", "ip": "iproute2"}
 
 
@@ -78,7 +80,7 @@ class TestEngine:
             self.network.create()
             self._held.callback(clear_engine, self.root)
             self._start_daemon()
-            self._remove_containers()
+            self._tidy()
         else:
             self._start_daemon()
         return self
@@ -89,7 +91,7 @@ class TestEngine:
             daemons = set(self._daemon_processes())
             end(lambda: self.network.processes() - daemons - {os.getpid()})
             with contextlib.suppress(DockerException, RequestException):
-                self._remove_containers()
+                self._tidy()
             self._stop_daemon()
         self._held.close()
 
@@ -179,8 +181,8 @@ class TestEngine:
                 if name.startswith(("containerd-shim", "docker-proxy")):
                     yield pid
 
-    def _remove_containers(self) -> None:
-        """Remove all containers, networks and volumes: in this engine each is a test's."""
+    def _tidy(self) -> None:
+        """Remove all containers, networks and volumes, each a test's, and the images of long ago."""
         with contextlib.closing(self.client()) as client:
             for container in client.containers.list(all=True, ignore_removed=True):
                 container.remove(force=True, v=True)
@@ -188,6 +190,15 @@ class TestEngine:
             for volume in client.volumes.list():
                 volume.remove(force=True)
             client.images.prune(filters={"dangling": True})
+            for image in client.images.list():
+                if is_old(image.attrs["Metadata"]["LastTagTime"]):
+                    client.images.remove(image.id, force=True)
+
+
+def is_old(tagged: str) -> bool:
+    """Say whether an image was made so long ago that no later state of the sources will want it."""
+    moment = datetime.fromisoformat(tagged[:19]).replace(tzinfo=UTC)
+    return datetime.now(UTC) - moment > KEPT_IMAGES
 
 
 def containerd_pid_file(root: Path) -> Path:

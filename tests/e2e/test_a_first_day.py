@@ -168,6 +168,7 @@ def test_an_idle_site_stays_within_its_memory(site: FirstSite) -> None:
     assert site.first_up.status == 0
     command = [sys.executable, str(ROOT / "bench" / "idle.py"), "--data", str(site.data)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(result.stdout)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
