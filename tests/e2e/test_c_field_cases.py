@@ -64,7 +64,7 @@ def test_limits_and_folders_are_what_work_needs(site: FirstSite, inside: Inside)
     memory_bytes = read_installation(site.data).site.server.memory_gib * GIB
     assert int(inside.run("df -B1 --output=size /dev/shm | tail -1")) == memory_bytes / 2
     limits = {limit.name: limit.soft for limit in server_ulimits(65_536)}
-    assert inside.run("ulimit -n") == "65536"
+    assert inside.run("ulimit -n") == str(limits["nofile"])
     locked = inside.run("ulimit -l")
     assert locked == ("unlimited" if limits["memlock"] == -1 else str(limits["memlock"] // 1024))
     for folder in ("$HOME", "/project", "/state", "/opt/env", "/tmp"):
