@@ -196,9 +196,12 @@ class TestEngine:
 
 
 def is_old(tagged: str) -> bool:
-    """Say whether an image was made so long ago that no later state of the sources will want it."""
+    """Say whether an image was made so long ago that no later state of the sources will want it.
+
+    The engine gives the year 1 for an image that was loaded from an archive: when that was is unknown.
+    """
     moment = datetime.fromisoformat(tagged[:19]).replace(tzinfo=UTC)
-    return datetime.now(UTC) - moment > KEPT_IMAGES
+    return moment.year > 1 and datetime.now(UTC) - moment > KEPT_IMAGES
 
 
 def containerd_pid_file(root: Path) -> Path:
