@@ -50,7 +50,7 @@ def server_environment(inside: Inside) -> dict[str, str]:
         "JUPYTER_DATA_DIR": f"{state}/jupyter",
         "JUPYTER_RUNTIME_DIR": f"{RUNTIME_DIRECTORY}/jupyter",
         "JUPYTERLAB_SETTINGS_DIR": f"{state}/lab/user-settings",
-        "JUPYTERLAB_WORKSPACES_DIR": f"{state}/lab/workspaces",
+        "JUPYTERLAB_WORKSPACES_DIR": f"{state}/lab/workspaces/{inside.project}",  # a project's tabs stay in it
         "IPYTHONDIR": f"{state}/ipython",
         # Images that bring CUDA ask for all cards; a server sees the cards of its lease, and without one none.
         "NVIDIA_VISIBLE_DEVICES": "void",
