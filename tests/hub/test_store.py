@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from bancada_hub.errors import PeopleError, StoreError
-from bancada_hub.people.accounts import NewAccount, add_account, verify
+from bancada_hub.people.accounts import NewAccount, add_account, sign_in
 from bancada_hub.places import Places
+from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import Site
 from bancada_hub.store import catalog, overlays, people, projects, steps
@@ -16,6 +17,7 @@ from bancada_hub.store.database import migrate, open_store
 from bancada_hub.store.models import SCHEMA, Base
 
 SITE = Site()
+ROOT = Actor.command_line()
 GOOD = "a long enough password"
 
 
@@ -90,7 +92,7 @@ def test_two_writers_take_turns(store):
         barrier.wait()
         try:
             for number in range(20):
-                add_account(store, SITE, NewAccount(f"{name}{number}", password=GOOD))
+                add_account(store, SITE, ROOT, NewAccount(f"{name}{number}", password=GOOD))
         except StoreError as error:
             failures.append(error)
 
@@ -104,14 +106,14 @@ def test_two_writers_take_turns(store):
 
 
 def test_everybody_gets_a_personal_project(store):
-    person, password = add_account(store, SITE, NewAccount("ana"))
+    person, password = add_account(store, SITE, ROOT, NewAccount("ana"))
     with store.read() as session:
         (personal,) = projects.projects_of(session, person.id)
     assert personal.personal
     assert personal.slug.startswith("me-")
-    assert verify(store, "ana", password).name == "ana"
-    assert verify(store, "ana", "wrong") is None
-    assert verify(store, "nobody-here", password) is None
+    assert sign_in(store, "ana", password, "here").person.name == "ana"
+    assert sign_in(store, "ana", "wrong", "here").problem == "wrong"
+    assert sign_in(store, "nobody-here", password, "here").problem == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -126,26 +128,26 @@ def test_everybody_gets_a_personal_project(store):
 )
 def test_names_that_nothing_could_carry_are_refused(store, name, said):
     with pytest.raises(PeopleError, match=said):
-        add_account(store, SITE, NewAccount(name))
+        add_account(store, SITE, ROOT, NewAccount(name))
 
 
 def test_a_name_is_never_given_twice_and_a_failed_addition_leaves_nothing(store):
-    add_account(store, SITE, NewAccount("ana"))
+    add_account(store, SITE, ROOT, NewAccount("ana"))
     with pytest.raises(PeopleError, match="There is an account “ana” already"):
-        add_account(store, SITE, NewAccount("ana"))
-    with pytest.raises(PeopleError, match="There is no project “atlantis”; nobody was added"):
-        add_account(store, SITE, NewAccount("bia", project_slugs=("atlantis",)))
+        add_account(store, SITE, ROOT, NewAccount("ana"))
+    with pytest.raises(PeopleError, match="There is no project “atlantis” to join; nobody was added"):
+        add_account(store, SITE, ROOT, NewAccount("bia", project_slugs=("atlantis",)))
     with store.read() as session:
         assert [person.name for person in people.people(session)] == ["ana"]
 
 
 def test_a_short_password_is_refused(store):
     with pytest.raises(PeopleError, match="has 5 characters; 15 are needed"):
-        add_account(store, SITE, NewAccount("ana", password="abcde"))
+        add_account(store, SITE, ROOT, NewAccount("ana", password="abcde"))
 
 
 def test_an_overlay_is_held_by_one_server_at_a_time(store):
-    person, _ = add_account(store, SITE, NewAccount("ana"))
+    person, _ = add_account(store, SITE, ROOT, NewAccount("ana"))
     with store.write() as session:
         key = overlays.OverlayKey(1, person.id, "base")
         assert overlays.hold(session, key, "one")
@@ -185,12 +187,12 @@ def test_a_secret_is_made_once_and_private(tmp_path):
 
 
 @pytest.mark.database
-def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres):
-    site = Site(database={"url": postgres})
+def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres_url):
+    site = Site(database={"url": postgres_url})
     assert migrate(site, places) is True
     opened = open_store(site, places)
-    person, password = add_account(opened, site, NewAccount("ana"))
-    assert verify(opened, "ana", password) == person
+    person, password = add_account(opened, site, ROOT, NewAccount("ana"))
+    assert sign_in(opened, "ana", password, "here").person == person
     assert person.created_at.tzinfo is not None
     opened.engine.dispose()
 

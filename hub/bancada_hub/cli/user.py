@@ -8,6 +8,7 @@ from typing import Any
 
 from bancada_hub.cli.where import add_site_options, opened
 from bancada_hub.people.accounts import NewAccount, add_account
+from bancada_hub.roles import Actor
 from bancada_hub.store import people, projects
 
 
@@ -31,7 +32,7 @@ def _add(arguments: argparse.Namespace) -> int:
     installation, store = opened(arguments)
     given = sys.stdin.readline().rstrip("\n") if arguments.password_stdin else None
     new = NewAccount(arguments.name, arguments.admin, given, tuple(arguments.project))
-    person, password = add_account(store, installation.site, new)
+    person, password = add_account(store, installation.site, Actor.command_line(), new)
     if arguments.json:
         shown = {"name": person.name, "uid": person.uid, "admin": person.admin}
         _print(json.dumps(shown if given else shown | {"password": password}))

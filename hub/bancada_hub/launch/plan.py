@@ -34,6 +34,7 @@ class Who:
     name: str
     uid: int
     disabled: bool
+    must_change_password: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Where:
     slug: str
     gid: int
     member: bool
+    archived: bool = False
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,12 @@ def _person(who: Who | None) -> Who:
         )
     if who.disabled:
         raise LaunchRefused("This account is disabled.", fix="Ask an administrator.", reason=Reason.DISABLED)
+    if who.must_change_password:
+        raise LaunchRefused(
+            "Somebody else knows this account's password.",
+            fix="Choose one of your own first.",
+            reason=Reason.PASSWORD_TO_CHANGE,
+        )
     if not _ACCOUNT.fullmatch(who.name):
         raise LaunchRefused(
             f"The account name “{who.name}” cannot be used on a machine: small letters, digits and . _ - can.",
@@ -285,6 +293,12 @@ def _project(facts: Facts, who: Who) -> Where:
         raise _not_yours(facts.server_name, who, Reason.UNKNOWN_PROJECT)
     if not facts.where.member:
         raise _not_yours(facts.server_name, who, Reason.NOT_A_MEMBER)
+    if facts.where.archived:
+        raise LaunchRefused(
+            f"The project “{facts.where.slug}” is archived: its files are kept, and nothing starts in it.",
+            fix="Ask a lead of its lab to open it again, or work in another project.",
+            reason=Reason.ARCHIVED,
+        )
     return facts.where
 
 

@@ -14,11 +14,12 @@ import requests
 
 from bancada_hub.host.proxy import ensure_proxy
 from bancada_hub.installation import Facts, Installation, keep_facts, new_site_id, read_installation
-from bancada_hub.people.accounts import NewAccount, add_account
+from bancada_hub.people.accounts import NewAccount, add_account, disable_account
 from bancada_hub.places import Places
+from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import load_site
-from bancada_hub.store import catalog, people, projects, steps
+from bancada_hub.store import catalog, projects, steps
 from bancada_hub.store.database import Store, migrate, open_store
 
 ROOT = Path(__file__).parents[3]
@@ -127,8 +128,8 @@ def fill(store: Store, installation: Installation) -> None:
         projects.add_project(session, "secret", "Secret", first_gid=first_gid)
     mine = ("optics", "slow", "broken")
     for name, slugs in (("admin", ()), ("ana", mine), ("rui", ("secret",)), ("off", ())):
-        account = NewAccount(name, admin=name == "admin", password=PASSWORD, project_slugs=slugs)
-        add_account(store, installation.site, account)
+        account = NewAccount(name, name == "admin", PASSWORD, slugs, must_change=False)
+        add_account(store, installation.site, Actor.command_line(), account)
     publish(store)
 
 
@@ -175,11 +176,8 @@ def clear_steps(store: Store) -> None:
 
 
 def disable(store: Store, name: str) -> None:
-    """Switch an account off, as a later release's command will; the store has no function for it yet."""
-    with store.write() as session:
-        person = people.find_person(session, name)
-        assert person is not None
-        session.get_one(people.PersonRow, person.id).disabled = True
+    """Switch an account off."""
+    disable_account(store, Actor.command_line(), name)
 
 
 class Browser(requests.Session):
