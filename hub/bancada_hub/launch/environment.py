@@ -8,6 +8,7 @@ from bancada.contract import (
     PROJECT_VARIABLE,
     REVISION_VARIABLE,
     RUNTIME_DIRECTORY,
+    SITE_API_VARIABLE,
     WORK_ENVIRONMENT_VARIABLE,
 )
 from bancada_hub.launch.choices import Kind
@@ -23,6 +24,7 @@ class Inside:
     kind: Kind
     revision: str
     sources: PackageSources
+    server_api: str
 
 
 def server_environment(inside: Inside) -> dict[str, str]:
@@ -57,6 +59,7 @@ def server_environment(inside: Inside) -> dict[str, str]:
         KIND_VARIABLE: inside.kind,
         PROJECT_VARIABLE: inside.project,
         REVISION_VARIABLE: inside.revision,
+        SITE_API_VARIABLE: inside.server_api,
         PLACES_VARIABLE: "/places",
         WORK_ENVIRONMENT_VARIABLE: "/opt/env",
     }

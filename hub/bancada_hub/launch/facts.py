@@ -33,6 +33,7 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         sources=context.sources,
         limits=limits(context.site.server),
         network=context.network,
+        server_api=context.server_api,
         server_name=server_name,
         who=Who(person.name, person.uid, person.disabled, person.must_change_password) if person else None,
         where=_where(project, member=member) if project else None,

@@ -100,6 +100,7 @@ class Facts:
         where: The project of this server's name, if there is one.
         what: The published revision, if there is one.
         preparation: How far the site's preparation is, in words for a researcher; empty when it has ended.
+        server_api: Where the server reaches the site.
     """
 
     site_id: str
@@ -112,6 +113,7 @@ class Facts:
     where: Where | None
     what: What | None
     preparation: str
+    server_api: str = ""
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         kind=choices.kind,
         revision=what.digest,
         sources=facts.sources,
+        server_api=facts.server_api,
     )
     return LaunchPlan(
         key=key,

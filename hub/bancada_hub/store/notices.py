@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from bancada_hub.store.models import NoticeRow
@@ -71,6 +71,11 @@ def unseen_notices(session: Session, person_id: int, *, after_id: int = 0) -> li
         NoticeRow.person_id == person_id, NoticeRow.seen_at.is_(None), NoticeRow.id > after_id
     )
     return [_notice(row) for row in session.scalars(query.order_by(NoticeRow.id))]
+
+
+def latest_notice_id(session: Session) -> int:
+    """Return the number of the newest notice to anybody; 0 when there is none."""
+    return session.scalar(select(func.max(NoticeRow.id))) or 0
 
 
 def mark_notice_seen(session: Session, person_id: int, notice_id: int) -> bool:

@@ -17,7 +17,7 @@ from tests.hub.console.running import Browser, RunningSite, make_site
 @pytest.fixture(scope="session")
 def running(run_directory: Path) -> Iterator[RunningSite]:
     data = run_directory / "console"
-    site = make_site(data, find_free_ports(4))
+    site = make_site(data, find_free_ports(5))
     try:
         for name in ("proxy", "hub", "console"):
             site.start(name)
