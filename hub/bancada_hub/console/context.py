@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from jinja2 import Environment
 from jupyterhub.services.auth import HubOAuth
 
+from bancada_hub.console.examination import Examination
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.starts import Starts
 from bancada_hub.launch.context import LaunchContext
@@ -20,6 +21,7 @@ class Context:
         starts: Starts under way.
         sign_in: The hub's sign-in for this service.
         environment: The pages' templates.
+        examination: The doctor's checks.
     """
 
     launch: LaunchContext
@@ -27,3 +29,4 @@ class Context:
     starts: Starts
     sign_in: HubOAuth
     environment: Environment
+    examination: Examination

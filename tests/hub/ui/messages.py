@@ -11,7 +11,7 @@ from bancada_hub.launch import planned
 from bancada_hub.ui import language, skin
 
 HUB = Path(skin.__file__).parents[1]
-FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "NewStep": (2,)}
+FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "told": None, "NewStep": (2,)}
 PLACES = (HUB / "console", HUB / "ui", HUB / "catalog")
 
 
