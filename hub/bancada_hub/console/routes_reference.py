@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 
 from bancada_hub.console.access import IN_WORDS, Allowed, Who, may_call
-from bancada_hub.console.routes import PREFIX, Route
+from bancada_hub.console.routes import PREFIX, READING, Route
 from bancada_hub.console.table import ROUTES
 from bancada_hub.roles import Action, Standing, Subject
 
@@ -13,7 +13,8 @@ HEAD = f"""\
 
 Every address below `{PREFIX}`, who may call it, and what the audit says of it. The roles come from Bancada's database
 at each request; the hub's scopes decide nothing. *Own* and *foreign* are the project or lab that the address names, as
-seen by that role; `yes` is let in, `404` looks like an address that does not exist, `401` asks to sign in.
+seen by that role; `yes` is let in, `404` looks like an address that does not exist, `401` asks to sign in, `403`
+was sent from no page of this site.
 
 This page is generated from the code: `python -m bancada_hub.console.routes_reference > docs/developer/routes.md`.
 A test walks it against a running console.
@@ -41,15 +42,16 @@ def markdown(routes: Iterable[Route] = ROUTES) -> str:
     rows = [_row(head), _row(["---"] * len(head))]
     for route in routes:
         for method, rule in route.rules.items():
-            cells = answers(rule.who)
+            cells = answers(rule.who, method)
             address = f"`{route.path}`" if route.path else "`/` (Work)"
             rows.append(_row([method, address, IN_WORDS[rule.who], *(cells[column] for column in COLUMNS), rule.audit]))
     return HEAD + "\n".join(rows) + "\n"
 
 
-def answers(allowed: Allowed) -> dict[str, str]:
+def answers(allowed: Allowed, method: str) -> dict[str, str]:
     """Return what each column of the table says of a route that asks for this."""
-    found = {"signed out": "yes" if allowed is Who.ANYBODY else "401"}
+    outside = "401" if method in READING else "403"
+    found = {"signed out": "yes" if allowed is Who.ANYBODY else outside}
     for role, standing in STANDINGS.items():
         for side, subject in (("own", OWN), ("foreign", FOREIGN)):
             seen = subject if isinstance(allowed, Action) else Subject()

@@ -59,7 +59,9 @@ class Start(ProjectHandler):
         choices = parse_choices(self.body)
         async with self.recorded(f"project:{project.slug}", kind=choices.kind):
             await asyncio.to_thread(_check, self, records, project, choices)
-            await self.context.starts.begin(records.person.name, project.slug, {"kind": choices.kind})
+            await self.context.starts.begin(
+                records.person.name, project.slug, {"kind": choices.kind, "language": self.look.words.tag}
+            )
         self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
 
 
