@@ -21,6 +21,11 @@ PROJECT_VARIABLE = "BANCADA_PROJECT"
 REVISION_VARIABLE = "BANCADA_REVISION"
 PLACES_VARIABLE = "BANCADA_PLACES"
 WORK_ENVIRONMENT_VARIABLE = "BANCADA_WORK_ENVIRONMENT"
+LANGUAGE_VARIABLE = "BANCADA_LANGUAGE"
+"""The language of the person's pages, as BCP 47 names it; JupyterLab starts in it unless they chose another there."""
+
+LANGUAGES = ("en", "pt-BR")
+
 LINKS_VARIABLE = "BANCADA_LINKS"
 """Where the places lead, as JSON; only with the process engine, whose servers see the machine's own paths."""
 

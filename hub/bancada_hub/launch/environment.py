@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bancada.contract import (
     KIND_VARIABLE,
+    LANGUAGE_VARIABLE,
     PLACES_VARIABLE,
     PROJECT_VARIABLE,
     REVISION_VARIABLE,
@@ -25,6 +26,7 @@ class Inside:
     revision: str
     sources: PackageSources
     server_api: str
+    language: str
 
 
 def server_environment(inside: Inside) -> dict[str, str]:
@@ -60,6 +62,7 @@ def server_environment(inside: Inside) -> dict[str, str]:
         PROJECT_VARIABLE: inside.project,
         REVISION_VARIABLE: inside.revision,
         SITE_API_VARIABLE: inside.server_api,
+        LANGUAGE_VARIABLE: inside.language,
         PLACES_VARIABLE: "/places",
         WORK_ENVIRONMENT_VARIABLE: "/opt/env",
     }

@@ -35,7 +35,7 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         network=context.network,
         server_api=context.server_api,
         server_name=server_name,
-        who=Who(person.name, person.uid, person.disabled, person.must_change_password) if person else None,
+        who=_who(person) if person else None,
         where=_where(project, member=member) if project else None,
         what=_what(revision) if revision else None,
         preparation=preparation(taken, datetime.now(UTC)),
@@ -73,6 +73,10 @@ def preparation(taken: list[steps.Step], now: datetime) -> str:
 
 def _where(project: projects.Project, *, member: bool) -> Where:
     return Where(project.id, project.slug, project.gid, member, project.archived_at is not None)
+
+
+def _who(person: people.Person) -> Who:
+    return Who(person.name, person.uid, person.disabled, person.must_change_password, person.language)
 
 
 def _what(revision: catalog.Revision) -> What:

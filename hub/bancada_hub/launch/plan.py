@@ -29,12 +29,13 @@ _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Who:
-    """The person a server is for."""
+    """The person a server is for. `language` is what they chose in their profile; empty follows the page."""
 
     name: str
     uid: int
     disabled: bool
     must_change_password: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         revision=what.digest,
         sources=facts.sources,
         server_api=facts.server_api,
+        language=who.language or choices.language,
     )
     return LaunchPlan(
         key=key,
