@@ -33,7 +33,7 @@ def check_slug(slug: str, kind: str) -> None:
         PeopleError: Names what is wrong and a name that would do.
     """
     if slug.startswith(RESERVED_PREFIXES) or slug in RESERVED_SLUGS:
-        msg = f"“{slug}” is kept for Bancada's own use, as all short names are that begin with x- or me-."
+        msg = f"“{shown(slug)}” is kept for Bancada's own use, as all short names are that begin with x- or me-."
         raise PeopleError(msg, fix="Choose another short name.")
     if not SLUG.fullmatch(slug):
         msg = (
@@ -78,7 +78,7 @@ def checked_title(text: str, kind: str) -> str:
 
 def shown(text: str) -> str:
     """Return a text that may be anything as a message can show it: short, on one line, nothing hidden."""
-    seen = "".join(f"\\u{ord(character):04x}" if _hidden(character) else character for character in text[:40])
+    seen = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text[:40])
     return f"{seen}…" if len(text) > len(text[:40]) else seen
 
 

@@ -4,16 +4,18 @@ import sqlite3
 import threading
 
 import pytest
+from alembic import command
 from sqlalchemy import create_engine, inspect
 
 from bancada_hub.errors import PeopleError, StoreError
 from bancada_hub.people.accounts import NewAccount, add_account, sign_in
 from bancada_hub.places import Places
+from bancada_hub.projects.projects import NewProject, create_project
 from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import Site
-from bancada_hub.store import catalog, overlays, people, projects, steps
-from bancada_hub.store.database import migrate, open_store
+from bancada_hub.store import catalog, database, labs, overlays, people, projects, steps
+from bancada_hub.store.database import connect, migrate, open_store
 from bancada_hub.store.models import SCHEMA, Base
 
 SITE = Site()
@@ -42,8 +44,8 @@ def test_a_database_that_was_never_set_up_says_what_to_run(places):
 
 
 def test_a_newer_database_is_refused_by_everybody(places, store):
-    with sqlite3.connect(places.database_file) as database:
-        database.execute("UPDATE alembic_version SET version_num = 'ffff'")
+    with sqlite3.connect(places.database_file) as file:
+        file.execute("UPDATE alembic_version SET version_num = 'ffff'")
     for attempt in (open_store, migrate):
         with pytest.raises(StoreError, match="version ffff, which this release does not know: a newer Bancada"):
             attempt(SITE, places)
@@ -184,6 +186,62 @@ def test_a_secret_is_made_once_and_private(tmp_path):
     assert secret(tmp_path / "secrets", "token") == value
     assert len(bytes.fromhex(value)) == 32
     assert (tmp_path / "secrets" / "token").stat().st_mode & 0o777 == 0o600
+
+
+def fill_at_0001(site: Site, places: Places) -> None:
+    """Make a database as the release before labs made it, with people, a project and their ties."""
+    store = connect(site, places)
+    if site.database.url:
+        database._make_schemas(store)
+    config = database._alembic()
+    schema = f"{SCHEMA}." if site.database.url else ""
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for row in (
+            "people VALUES (1, 'ana', 2000000, 'hash', true, false, '2026-01-02 03:04:05')",
+            "projects VALUES (1, 'me-00000001', 'Personal', 2000000, 1, '2026-01-02 03:04:05')",
+            "projects VALUES (2, 'wheat', 'Wheat', 2000001, NULL, '2026-01-02 03:04:05')",
+            "members VALUES (1, 1, true)",
+            "members VALUES (2, 1, false)",
+            "overlays VALUES (1, 2, 1, 'base', 'server', '2026-01-02 03:04:05')",
+        ):
+            connection.exec_driver_sql(f"INSERT INTO {schema}{row}")
+        for table in (
+            ("people", "projects", "overlays") if schema else ()
+        ):  # rows with numbers of their own do not count
+            connection.exec_driver_sql(f"SELECT setval('{schema}{table}_id_seq', 2)")
+    store.engine.dispose()
+
+
+def check_migrated(site: Site, places: Places) -> None:
+    assert migrate(site, places) is True
+    store = open_store(site, places)
+    with store.read() as session:
+        ana = people.find_person(session, "ana")
+        personal, wheat = projects.find_project(session, "me-00000001"), projects.find_project(session, "wheat")
+        (lab,) = labs.labs(session)
+        assert (ana.uid, ana.admin, ana.must_change_password, ana.locked_until) == (2_000_000, True, False, None)
+        assert (personal.lab_id, wheat.lab_id, wheat.version, wheat.archived_at) == (None, lab.id, 1, None)
+        assert [each.slug for each in projects.projects_of(session, ana.id)] == ["wheat", "me-00000001"]
+        assert overlays.held(session) == {"server": overlays.OverlayKey(2, 1, "base")}
+    create_project(store, site, ROOT, NewProject("rye", "Rye", "lab"))  # numbers go on where they were
+    with store.read() as session:
+        assert projects.find_project(session, "rye").gid == 2_000_002
+    store.engine.dispose()
+
+
+def test_the_release_before_labs_keeps_its_data(places):
+    fill_at_0001(SITE, places)
+    check_migrated(SITE, places)
+    assert len(list(places.backups.glob("bancada-*.sqlite"))) == 1
+
+
+@pytest.mark.database
+def test_the_release_before_labs_keeps_its_data_on_postgresql(places, postgres_url):
+    site = Site(database={"url": postgres_url})
+    fill_at_0001(site, places)
+    check_migrated(site, places)
 
 
 @pytest.mark.database
