@@ -56,7 +56,7 @@ class Up:
         services = services_for(facts.site_id, self.places.site)
         with self.report.step("Ports") as line:
             check_ports(site.bind, facts.gateway, Ports.from_base(site.port), services)
-            line.outcome = f"{site.port} to {site.port + 3}"
+            line.outcome = f"{site.port} to {site.port + 4}"
         store, password = self._database(installation)
         with self.report.step("Proxy") as line:
             command = ensure_proxy(site.packages.sources().host_environment(), line.say)

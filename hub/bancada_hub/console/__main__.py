@@ -12,7 +12,6 @@ from tornado.httpserver import HTTPServer
 from bancada_hub.console.app import make_app, make_context
 from bancada_hub.console.server_api.app import ServerApi, make_server_api
 from bancada_hub.console.server_api.notices import NoticeWatch
-from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.errors import BancadaError, HostError, SettingsError
 from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation, read_installation
@@ -46,7 +45,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     # xheaders: only the site's proxy can reach this port, and it says who really asks, and whether by https.
     server = HTTPServer(make_app(context), xheaders=True, max_body_size=LARGEST_BODY_BYTES)
     watch = NoticeWatch(store)
-    api = make_server_api(ServerApi(store, context.hub, context.sign_in, Reports(), watch))
+    api = make_server_api(ServerApi(store, context.hub, context.sign_in, context.reports, watch))
     # No xheaders: servers ask here directly, and may write what they like into a header.
     inner = HTTPServer(api, max_body_size=LARGEST_REPORT_BYTES)
     ports = Ports.from_base(installation.site.port)

@@ -11,7 +11,7 @@ import requests
 
 from bancada.contract import CONTRACT, CONTRACT_HEADER
 from bancada_hub.secrets import secret
-from bancada_hub.store import notices, people, projects
+from bancada_hub.store import notices, people, projects, trace
 from tests.hub.console.running import Browser, RunningSite, wait_until
 
 NOTHING_RUNS = {"kernels": [], "terminals": []}
@@ -138,6 +138,18 @@ def test_notices_of_others_are_neither_told_nor_marked(running: RunningSite, ser
         assert [notice.id for notice in notices.unseen_notices(session, rui.id)] == [number]
 
 
-def test_a_server_stops_itself_and_no_other(server: Server, ana: Browser) -> None:
+def test_what_a_server_reports_is_shown_to_its_person(server: Server, ana: Browser) -> None:
+    then = "2026-11-30T12:00:00+00:00"
+    body = {"kernels": [{"busy": True, "last_activity": then}], "terminals": []}
+    assert server.ask("POST", "/report", json=body).status_code == 200
+    shown = ana.api("GET", "projects/optics/server").json()["activity"]
+    assert shown.pop("reported_at")
+    assert shown == {"kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
+
+
+def test_a_server_stops_itself_and_no_other(running: RunningSite, server: Server, ana: Browser) -> None:
     assert server.ask("POST", "/stop", json={}).status_code == 202
+    with running.store.read() as session:
+        last = trace.audit_entries(session)[0]
+    assert (last.actor, last.action, last.subject) == ("ana", "server.stop", "project:optics")
     wait_until(lambda: ana.api("GET", "projects/optics/server").json()["state"] == "stopped", "optics is stopped")

@@ -11,6 +11,7 @@ from bancada_hub.console.errors import NotNowError, later
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, own_project, read_records, server_of, work_of
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
+from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
 from bancada_hub.launch.choices import KINDS, Choices, parse_choices
 from bancada_hub.launch.facts import read_facts
@@ -72,7 +73,9 @@ class Server(ProjectHandler):
         """Answer the state of the person's server of this project."""
         records, project = await self.own(slug)
         found = await server_of(self.context, records, project.slug)
-        self.send_json(_server(found, self.look.words))
+        report = self.context.reports.latest(records.person.name, project.slug)
+        running = found.phase is servers.Phase.RUNNING
+        self.send_json({**_server(found, self.look.words), "activity": _activity(report) if running else None})
 
     async def delete(self, slug: str) -> None:
         """Stop the server, or cancel its start."""
@@ -150,6 +153,19 @@ def _server(server: servers.ServerView, words: Words) -> dict[str, object]:
         "safe_mode": server.safe_mode,
         "url": server.url,
         "failure": server.failure,
+    }
+
+
+def _activity(report: Report | None) -> dict[str, object] | None:
+    """Say what runs in a server as it reported last; nothing when it has not for long: silence is not idleness."""
+    if report is None:
+        return None
+    return {
+        "reported_at": report.at.isoformat(timespec="seconds"),
+        "kernels": len(report.activity.kernels),
+        "busy_kernels": report.busy,
+        "terminals": len(report.activity.terminals),
+        "last_activity": report.last_activity.isoformat(timespec="seconds") if report.last_activity else None,
     }
 
 

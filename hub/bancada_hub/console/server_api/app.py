@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
@@ -32,15 +31,15 @@ from bancada_hub.console.server_api.refusals import BadContractError
 from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.errors import BancadaError
 from bancada_hub.launch.facts import IMAGE
+from bancada_hub.roles import Actor
 from bancada_hub.store import catalog, notices
 from bancada_hub.store.database import Store
+from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
 
 SHORT_DIGEST = 12
 RESTART = "Stop the project and start it again."
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
 Shape = TypeVar("Shape")
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -177,9 +176,26 @@ class Stop(ServerHandler):
 
     async def post(self) -> None:
         """Stop the server that asks, and no other."""
-        log.info("The server of %s in %s asked to be stopped.", self.server.person, self.server.slug)
-        await self.api.hub.stop(self.server.person, self.server.slug)
+        server = self.server
+        try:
+            await self.api.hub.stop(server.person, server.slug)
+        except BancadaError as error:
+            await self._record(REFUSED, why=error.what)
+            raise
+        await self._record(DONE)
         self.send({}, 202)
+
+    async def _record(self, result: str, **detail: str) -> None:
+        actor = Actor(self.server.person_id, self.server.person, admin=False, origin=str(self.request.remote_ip))
+        entry = Entry(
+            actor, "server.stop", f"project:{self.server.slug}", result, {**detail, "by": "the server itself"}
+        )
+
+        def write() -> None:
+            with self.api.store.write() as session:
+                audit(session, entry)
+
+        await asyncio.to_thread(write)
 
 
 class Unknown(ServerHandler):
