@@ -13,7 +13,8 @@ function tell(form, found) {
 }
 
 async function renew() {
-  const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+  const token = document.documentElement.dataset.keep;
+  const reply = await fetch(location.href, { headers: { Accept: "text/html", "X-XSRFToken": token } });
   if (!reply.ok || reply.redirected) {
     location.reload();
     return;
