@@ -7,7 +7,7 @@ markup or code in it is shown as it was typed.
 import re
 import unicodedata
 
-from bancada_hub.errors import PeopleError
+from bancada_hub.errors import PeopleError, told
 
 ACCOUNT = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 """Account names that passwd(5), a path, a URL and a host's log can all carry as they are."""
@@ -22,26 +22,30 @@ _JOINERS = "\u200c\u200d"
 """Invisible, and needed inside words of some languages and inside emoji."""
 
 
-def check_slug(slug: str, kind: str) -> None:
+def check_slug(slug: str) -> None:
     """Refuse what cannot be the short name of a project or lab.
 
     Args:
         slug: What was asked for.
-        kind: What it is to name: `project` or `lab`.
 
     Raises:
         PeopleError: Names what is wrong and a name that would do.
     """
     if slug.startswith(RESERVED_PREFIXES) or slug in RESERVED_SLUGS:
-        msg = f"“{shown(slug)}” is kept for Bancada's own use, as all short names are that begin with x- or me-."
-        raise PeopleError(msg, fix="Choose another short name.")
+        msg = told(
+            "“%(slug)s” is kept for Bancada's own use, as all short names are that begin with x- or me-.",
+            slug=shown(slug),
+        )
+        raise PeopleError(msg, fix=told("Choose another short name."))
     if not SLUG.fullmatch(slug):
-        msg = (
-            f"“{shown(slug)}” cannot be the short name of a {kind}: 1 to {LONGEST_SLUG} characters of a-z, 0-9 and "
-            "hyphen, first a letter, last no hyphen."
+        msg = told(
+            "“%(slug)s” cannot be a short name: 1 to %(most)s characters of a-z, 0-9 and hyphen, first a letter, last "
+            "no hyphen.",
+            slug=shown(slug),
+            most=LONGEST_SLUG,
         )
         near = nearest_slug(slug)
-        raise PeopleError(msg, fix=f"Try “{near}”." if near else "Choose another short name.")
+        raise PeopleError(msg, fix=told("Try “%(near)s”.", near=near) if near else told("Choose another short name."))
 
 
 def nearest_slug(text: str) -> str:
@@ -52,12 +56,11 @@ def nearest_slug(text: str) -> str:
     return near if fits else ""
 
 
-def checked_title(text: str, kind: str) -> str:
-    """Return a title without the blanks around it.
+def checked_title(text: str) -> str:
+    """Return a title, or a person's name, without the blanks around it.
 
     Args:
         text: As it was typed.
-        kind: What it names, for the message: `title`, `name`.
 
     Raises:
         PeopleError: It is empty, too long, or has characters that cannot be seen.
@@ -65,14 +68,15 @@ def checked_title(text: str, kind: str) -> str:
     title = text.strip()
     hidden = [character for character in title if _hidden(character)]
     if hidden:
-        msg = f"The {kind} has a character that cannot be seen (U+{ord(hidden[0]):04X})."
-        raise PeopleError(msg, fix="Type it again, on one line.")
+        code = f"U+{ord(hidden[0]):04X}"
+        msg = told("The text has a character that cannot be seen (%(code)s).", code=code)
+        raise PeopleError(msg, fix=told("Type it again, on one line."))
     if not any(unicodedata.category(character)[0] in "LNPS" for character in title):
-        msg = f"The {kind} is empty."
-        raise PeopleError(msg, fix=f"Use 1 to {LONGEST_TITLE} characters.")
+        msg = told("The text is empty.")
+        raise PeopleError(msg, fix=told("Use 1 to %(most)s characters.", most=LONGEST_TITLE))
     if len(title) > LONGEST_TITLE:
-        msg = f"The {kind} has {len(title)} characters; {LONGEST_TITLE} fit."
-        raise PeopleError(msg, fix="Shorten it.")
+        msg = told("The text has %(n)s characters; %(most)s fit.", n=len(title), most=LONGEST_TITLE)
+        raise PeopleError(msg, fix=told("Shorten it."))
     return title
 
 

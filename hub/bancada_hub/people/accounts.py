@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import NotFound, PeopleError
+from bancada_hub.errors import NotFound, PeopleError, told
 from bancada_hub.naming import ACCOUNT, checked_title, shown
 from bancada_hub.people.passwords import SHORTEST_PASSWORD, hash_password
 from bancada_hub.people.sign_in import SignIn, change_password, sign_in
@@ -66,16 +66,17 @@ def check_name(name: str) -> None:
         PeopleError: Names what is wrong and a name that would do.
     """
     if name in TAKEN_NAMES:
-        msg = f"The name “{name}” belongs to the system."
-        raise PeopleError(msg, fix="Choose another name.")
+        msg = told("The name “%(name)s” belongs to the system.", name=name)
+        raise PeopleError(msg, fix=told("Choose another name."))
     if not ACCOUNT.fullmatch(name):
         near = re.sub(r"[^a-z0-9._-]", "-", name.lower()).strip("-._")[:32]
-        msg = (
-            f"“{shown(name)}” cannot be an account name: 1 to 32 characters of a-z, 0-9, dot, underscore and hyphen, "
-            "first a letter. Capital letters are not made small: a name is one key, as it is typed."
+        msg = told(
+            "“%(name)s” cannot be an account name: 1 to 32 characters of a-z, 0-9, dot, underscore and hyphen, first "
+            "a letter. Capital letters are not made small: a name is one key, as it is typed.",
+            name=shown(name),
         )
         fits = ACCOUNT.fullmatch(near) and near not in TAKEN_NAMES
-        raise PeopleError(msg, fix=f"Try “{near}”." if fits else "Choose another name.")
+        raise PeopleError(msg, fix=told("Try “%(near)s”.", near=near) if fits else told("Choose another name."))
 
 
 def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tuple[people.Person, str]:
@@ -89,15 +90,15 @@ def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tupl
         PeopleError: The name is taken or not possible, the password too short, or a project unknown.
     """
     check_name(new.name)
-    display_name = checked_title(new.display_name, "name") if new.display_name else ""
+    display_name = checked_title(new.display_name) if new.display_name else ""
     password = new.password if new.password is not None else secrets.token_urlsafe(15)
     set_to = people.NewPassword(hash_password(password), new.must_change)
     with trace.change(store, actor, "person.add", f"person:{new.name}") as made:
         session = made.session
         require(session, actor, Action.MANAGE_PEOPLE)
         if people.find_person(session, new.name):
-            msg = f"There is an account “{new.name}” already."
-            raise PeopleError(msg, fix="Choose another name; a name is never given twice.")
+            msg = told("There is an account “%(name)s” already.", name=new.name)
+            raise PeopleError(msg, fix=told("Choose another name; a name is never given twice."))
         first = people.FirstNumbers(_free_uid(store, session, site.people.uid_min), site.people.gid_min)
         person = people.add_person(session, new.name, set_to.hash, admin=new.admin, first=first)
         people.set_password(session, person.id, set_to)
@@ -120,8 +121,8 @@ def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
         require(made.session, actor, Action.MANAGE_PEOPLE)
         person = _existing(made.session, name)
         if [admin.id for admin in people.admins(made.session)] == [person.id]:
-            msg = f"{name} is the only administrator."
-            raise PeopleError(msg, fix="Add another one first: ./bancada user add NAME --admin")
+            msg = told("%(name)s is the only administrator.", name=name)
+            raise PeopleError(msg, fix=told("Add another one first: ./bancada user add NAME --admin"))
         return people.set_disabled(made.session, person.id, disabled=True)
 
 
@@ -178,11 +179,11 @@ def set_preferences(
     Raises:
         PeopleError: There is no such language or theme, or the name is not possible.
     """
-    for value, known, kind in ((language, LANGUAGES, "language"), (theme, THEMES, "theme")):
+    for value, known in ((language, LANGUAGES), (theme, THEMES)):
         if value not in known:
-            msg = f"There is no {kind} “{shown(value)}”."
-            raise PeopleError(msg, fix=f"Choose one of: {', '.join(each or 'automatic' for each in known)}.")
-    called = checked_title(display_name, "name") if display_name else display_name
+            msg = told("“%(value)s” cannot be chosen here.", value=shown(value))
+            raise PeopleError(msg, fix=told("Choose one of these: %(known)s.", known=", ".join(filter(None, known))))
+    called = checked_title(display_name) if display_name else display_name
     with trace.change(store, actor, "person.preferences", f"person:{actor.name}") as made:
         person = _existing(made.session, actor.name)
         people.set_look(made.session, person.id, language=language, theme=theme)
@@ -195,8 +196,8 @@ def set_preferences(
 def _existing(session: Session, name: str) -> people.Person:
     person = people.find_person(session, name) if ACCOUNT.fullmatch(name) else None
     if person is None:
-        msg = f"There is no account “{shown(name)}”."
-        raise NotFound(msg, fix="See who has one: ./bancada user list")
+        msg = told("There is no account “%(name)s”.", name=shown(name))
+        raise NotFound(msg, fix=told("See who has one: ./bancada user list"))
     return person
 
 
@@ -211,8 +212,8 @@ def _free_uid(store: Store, session: Session, first: int) -> int:
 def _join(session: Session, actor: Actor, slug: str, person: people.Person) -> None:
     project = projects.find_project(session, slug)
     if project is None or project.personal or project.archived_at:
-        msg = f"There is no project “{shown(slug)}” to join; nobody was added."
-        raise PeopleError(msg, fix="See which there are: ./bancada project list")
+        msg = told("There is no project “%(slug)s” to join; nobody was added.", slug=shown(slug))
+        raise PeopleError(msg, fix=told("See which there are: ./bancada project list"))
     projects.add_member(session, project.id, person.id)
     detail = {"person": person.name, "lead": False}
     trace.audit(session, trace.Entry(actor, "project.add-member", f"project:{slug}", detail=detail))

@@ -1,6 +1,6 @@
 """Who asks, as the database knows them now."""
 
-from bancada_hub.errors import NotFound
+from bancada_hub.errors import NotFound, told
 from bancada_hub.roles import Actor
 from bancada_hub.store import people
 from bancada_hub.store.database import Store
@@ -22,6 +22,6 @@ def actor_named(store: Store, name: str, origin: str) -> Actor:
     with store.read() as session:
         person = people.find_person(session, name)
     if person is None or person.disabled:
-        msg = f"There is no account “{name}”."
-        raise NotFound(msg, fix="Ask an administrator.")
+        msg = told("There is no account “%(name)s”.", name=name)
+        raise NotFound(msg, fix=told("Ask an administrator."))
     return Actor(person.id, person.name, person.admin, origin)

@@ -7,7 +7,7 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from bancada_hub.errors import PeopleError
+from bancada_hub.errors import PeopleError, told
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 15, 256
 """Characters. NIST SP 800-63B-4 allows 8 beside a second factor and asks for 15 without one; generated ones have 20."""
@@ -20,14 +20,16 @@ def hash_password(password: str) -> str:
         PeopleError: It is too short, too long, or has no form in bytes.
     """
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        wanted = f"{SHORTEST_PASSWORD} are needed" if len(password) < SHORTEST_PASSWORD else f"{LONGEST_PASSWORD} fit"
-        msg = f"The password has {len(password)} characters; {wanted}."
-        raise PeopleError(msg, fix="Several words make a good password.")
+        n = len(password)
+        msg = told("The password has %(n)s characters; %(most)s fit.", n=n, most=LONGEST_PASSWORD)
+        if n < SHORTEST_PASSWORD:
+            msg = told("The password has %(n)s characters; %(least)s are needed.", n=n, least=SHORTEST_PASSWORD)
+        raise PeopleError(msg, fix=told("Several words make a good password."))
     try:
         return PasswordHasher().hash(_one_form(password))
     except UnicodeEncodeError:
-        msg = "The password has a character that cannot be typed again."
-        raise PeopleError(msg, fix="Choose another one.") from None
+        msg = told("The password has a character that cannot be typed again.")
+        raise PeopleError(msg, fix=told("Choose another one.")) from None
 
 
 def _one_form(password: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from bancada_hub.errors import Forbidden, PeopleError
+from bancada_hub.errors import Forbidden, PeopleError, told
 from bancada_hub.naming import ACCOUNT
 from bancada_hub.people.passwords import fits, hash_password
 from bancada_hub.roles import Actor
@@ -75,22 +75,26 @@ def change_password(store: Store, actor: Actor, old: str, new: str) -> None:
         PeopleError: The new one is too short, or the old one again.
     """
     if new == old:
-        msg = "The new password is the old one."
-        raise PeopleError(msg, fix="Choose another one.")
+        msg = told("The new password is the old one.")
+        raise PeopleError(msg, fix=told("Choose another one."))
     hashed = hash_password(new)
     checked = sign_in(store, actor.name, old, actor.origin)
     if checked.problem is Problem.LOCKED:
         minutes = LOCKED_FOR.seconds // 60
-        msg = f"After {WRONG_IN_A_ROW} wrong passwords in a row nobody is let in for {minutes} minutes."
-        raise Forbidden(msg, fix="Try again later, or ask an administrator for a new password.")
+        msg = told(
+            "After %(n)s wrong passwords in a row nobody is let in for %(minutes)s minutes.",
+            n=WRONG_IN_A_ROW,
+            minutes=minutes,
+        )
+        raise Forbidden(msg, fix=told("Try again later, or ask an administrator for a new password."))
     if checked.person is None:
-        msg = "The old password is not right."
-        raise Forbidden(msg, fix="Type it again.")
+        msg = told("The old password is not right.")
+        raise Forbidden(msg, fix=told("Type it again."))
     with trace.change(store, actor, "person.change-password", f"person:{actor.name}") as made:
         current = people.get_person(made.session, checked.person.id)
         if current.password_hash != checked.person.password_hash or current.disabled:
-            msg = "The password was changed elsewhere meanwhile."
-            raise Forbidden(msg, fix="Sign in again.")
+            msg = told("The password was changed elsewhere meanwhile.")
+            raise Forbidden(msg, fix=told("Sign in again."))
         people.set_password(made.session, current.id, people.NewPassword(hashed, must_change=False))
 
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import NotFound, PeopleError
+from bancada_hub.errors import NotFound, PeopleError, told
 from bancada_hub.naming import SLUG, check_slug, checked_title, shown
 from bancada_hub.roles import Action, Actor, Subject
 from bancada_hub.store import labs, people, projects, trace
@@ -19,13 +19,13 @@ def create_lab(store: Store, actor: Actor, slug: str, title: str) -> labs.Lab:
         Forbidden: The actor is no administrator.
         PeopleError: The short name or the title is taken or not possible.
     """
-    check_slug(slug, "lab")
-    checked = checked_title(title, "title")
+    check_slug(slug)
+    checked = checked_title(title)
     with trace.change(store, actor, "lab.create", f"lab:{slug}") as made:
         require(made.session, actor, Action.CREATE_LAB)
         if labs.find_lab(made.session, slug):
-            msg = f"There is a lab “{slug}” already."
-            raise PeopleError(msg, fix="Choose another short name; one is never given twice.")
+            msg = told("There is a lab “%(slug)s” already.", slug=slug)
+            raise PeopleError(msg, fix=told("Choose another short name; one is never given twice."))
         made.detail["title"] = checked
         return labs.add_lab(made.session, slug, checked)
 
@@ -38,7 +38,7 @@ def change_lab(store: Store, actor: Actor, slug: str, title: str) -> labs.Lab:
         Forbidden: The actor does not lead it.
         PeopleError: The title is not possible.
     """
-    checked = checked_title(title, "title")
+    checked = checked_title(title)
     with trace.change(store, actor, "lab.change", f"lab:{slug}") as made:
         lab = lab_for(made.session, actor, slug, Action.CHANGE_LAB)
         made.detail |= {"from": lab.title, "to": checked}
@@ -57,8 +57,8 @@ def archive_lab(store: Store, actor: Actor, slug: str, *, archived: bool = True)
         lab = lab_for(made.session, actor, slug, Action.ARCHIVE_LAB)
         used = [each.slug for each in projects.all_projects(made.session, lab_id=lab.id) if not each.archived_at]
         if archived and used:
-            msg = f"The lab “{slug}” has projects in use: {', '.join(used)}."
-            raise PeopleError(msg, fix=f"Archive them first: ./bancada project archive {used[0]}")
+            msg = told("The lab “%(slug)s” has projects in use: %(projects)s.", slug=slug, projects=", ".join(used))
+            raise PeopleError(msg, fix=told("Archive them first: ./bancada project archive %(slug)s", slug=used[0]))
         return labs.set_lab_archived(made.session, lab.id, archived=archived)
 
 
@@ -89,8 +89,8 @@ def remove_lab_lead(store: Store, actor: Actor, slug: str, name: str) -> people.
         lab = lab_for(made.session, actor, slug, Action.SET_LAB_LEADS)
         person = people.find_person(made.session, name)
         if person is None or not labs.drop_lab_lead(made.session, lab.id, person.id):
-            msg = f"{shown(name)} does not lead the lab “{slug}”."
-            raise PeopleError(msg, fix=f"See who does: ./bancada lab show {slug}")
+            msg = told("%(name)s does not lead the lab “%(slug)s”.", name=shown(name), slug=slug)
+            raise PeopleError(msg, fix=told("See who does: ./bancada lab show %(slug)s", slug=slug))
         made.detail["person"] = name
         return person
 
@@ -104,8 +104,8 @@ def lab_for(session: Session, actor: Actor, slug: str, action: Action) -> labs.L
     """
     lab = labs.find_lab(session, slug) if SLUG.fullmatch(slug) else None
     if lab is None or not allowed(session, actor, Action.SEE_LAB, Subject(lab_id=lab.id)):
-        msg = f"There is no lab “{shown(slug)}”."
-        raise NotFound(msg, fix="See which there are: ./bancada lab list")
+        msg = told("There is no lab “%(slug)s”.", slug=shown(slug))
+        raise NotFound(msg, fix=told("See which there are: ./bancada lab list"))
     require(session, actor, action, Subject(lab_id=lab.id))
     return lab
 
@@ -119,9 +119,9 @@ def person_to_add(session: Session, name: str) -> people.Person:
     # As it is typed: neither “Ana” nor “ana ” is taken for “ana”.
     person = people.find_person(session, name) if name.isprintable() else None
     if person is None:
-        msg = f"There is no account “{shown(name)}”."
-        raise PeopleError(msg, fix="Ask an administrator to add it; names are in small letters.")
+        msg = told("There is no account “%(name)s”.", name=shown(name))
+        raise PeopleError(msg, fix=told("Ask an administrator to add it; names are in small letters."))
     if person.disabled:
-        msg = f"The account {name} is switched off."
-        raise PeopleError(msg, fix="Ask an administrator to switch it on.")
+        msg = told("The account %(name)s is switched off.", name=name)
+        raise PeopleError(msg, fix=told("Ask an administrator to switch it on."))
     return person

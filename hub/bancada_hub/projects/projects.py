@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion
+from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion, told
 from bancada_hub.naming import check_slug, checked_title, shown
 from bancada_hub.projects.labs import lab_for, person_to_add
 from bancada_hub.roles import Action, Actor
@@ -42,17 +42,17 @@ def create_project(store: Store, site: Site, actor: Actor, new: NewProject) -> p
         Forbidden: The actor does not lead the lab.
         PeopleError: The short name or title is taken or not possible, or the lab is archived.
     """
-    check_slug(new.slug, "project")
-    title = checked_title(new.title, "title")
+    check_slug(new.slug)
+    title = checked_title(new.title)
     with trace.change(store, actor, "project.create", f"project:{new.slug}") as made:
         session = made.session
         lab = lab_for(session, actor, new.lab_slug, Action.CREATE_PROJECT)
         if lab.archived_at:
-            msg = f"The lab “{lab.slug}” is archived."
-            raise PeopleError(msg, fix=f"Open it again: ./bancada lab archive {lab.slug} --undo")
+            msg = told("The lab “%(slug)s” is archived.", slug=lab.slug)
+            raise PeopleError(msg, fix=told("Open it again: ./bancada lab archive %(slug)s --undo", slug=lab.slug))
         if projects.find_project(session, new.slug):
-            msg = f"There is a project “{new.slug}” already."
-            raise PeopleError(msg, fix="Choose another short name; one is never given twice.")
+            msg = told("There is a project “%(slug)s” already.", slug=new.slug)
+            raise PeopleError(msg, fix=told("Choose another short name; one is never given twice."))
         project = projects.add_project(session, new.slug, title, first_gid=site.people.gid_min, lab_id=lab.id)
         made.detail |= {"title": title, "lab": lab.slug, "gid": project.gid}
         if actor.person_id is not None and lab.id in standing_of_actor(session, actor).lab_leads:
@@ -77,7 +77,7 @@ def change_project(store: Store, actor: Actor, slug: str, version: int, title: s
         StaleVersion: Somebody changed it after that version.
         PeopleError: The title is not possible.
     """
-    checked = checked_title(title, "title")
+    checked = checked_title(title)
     with trace.change(store, actor, CHANGE, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
         if project.version != version:
@@ -97,11 +97,13 @@ def archive_project(store: Store, actor: Actor, slug: str, *, archived: bool = T
     with trace.change(store, actor, ARCHIVE if archived else REOPEN, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.ARCHIVE_PROJECT)
         if bool(project.archived_at) is archived:
-            msg = f"The project “{slug}” is {'archived' if archived else 'in use'} already."
+            msg = told("The project “%(slug)s” is in use already.", slug=slug)
+            if archived:
+                msg = told("The project “%(slug)s” is archived already.", slug=slug)
             raise PeopleError(msg)
         if not archived and project.lab_id is not None and labs.get_lab(made.session, project.lab_id).archived_at:
-            msg = f"The lab of the project “{slug}” is archived."
-            raise PeopleError(msg, fix="Open the lab again first.")
+            msg = told("The lab of the project “%(slug)s” is archived.", slug=slug)
+            raise PeopleError(msg, fix=told("Open the lab again first."))
         return projects.set_archived(made.session, project.id, archived=archived)
 
 
@@ -117,8 +119,8 @@ def add_member(store: Store, actor: Actor, slug: str, name: str, *, lead: bool =
         project = project_for(made.session, actor, slug, Action.MANAGE_MEMBERS)
         person = person_to_add(made.session, name)
         if project.archived_at:
-            msg = f"The project “{slug}” is archived."
-            raise PeopleError(msg, fix=f"Open it again: ./bancada project archive {slug} --undo")
+            msg = told("The project “%(slug)s” is archived.", slug=slug)
+            raise PeopleError(msg, fix=told("Open it again: ./bancada project archive %(slug)s --undo", slug=slug))
         member = projects.find_member(made.session, project.id, person.id)
         made.detail |= {"person": name, "lead": lead or bool(member and member.lead), "new": member is None}
         if member is None or (lead and not member.lead):
@@ -175,11 +177,11 @@ def project_for(session: Session, actor: Actor, slug: str, action: Action) -> pr
     """
     project = projects.find_project(session, slug) if slug.isprintable() else None
     if project is None or not allowed(session, actor, Action.SEE_PROJECT, project.subject):
-        msg = f"There is no project “{shown(slug)}”."
-        raise NotFound(msg, fix="See which there are: ./bancada project list")
+        msg = told("There is no project “%(slug)s”.", slug=shown(slug))
+        raise NotFound(msg, fix=told("See which there are: ./bancada project list"))
     if project.personal and action is not Action.SEE_PROJECT:
-        msg = "A personal project is its owner's alone, and stays as it is."
-        raise Forbidden(msg, fix="Work together in a shared project.")
+        msg = told("A personal project is its owner's alone, and stays as it is.")
+        raise Forbidden(msg, fix=told("Work together in a shared project."))
     require(session, actor, action, project.subject)
     return project
 
@@ -195,14 +197,14 @@ def _in(session: Session, project: projects.Project, name: str) -> projects.Memb
     person = people.find_person(session, name) if name.isprintable() else None
     member = projects.find_member(session, project.id, person.id) if person else None
     if member is None:
-        msg = f"{shown(name)} is not in the project “{project.slug}”."
-        raise PeopleError(msg, fix=f"See who is: ./bancada project show {project.slug}")
+        msg = told("%(name)s is not in the project “%(slug)s”.", name=shown(name), slug=project.slug)
+        raise PeopleError(msg, fix=told("See who is: ./bancada project show %(slug)s", slug=project.slug))
     return member
 
 
 def _other_than_last_lead(session: Session, project: projects.Project, name: str) -> projects.Member:
     if project.personal:
-        msg = "Nobody leaves their personal project."
+        msg = told("Nobody leaves their personal project.")
         raise PeopleError(msg)
     member = _in(session, project, name)
     others = [
@@ -211,22 +213,33 @@ def _other_than_last_lead(session: Session, project: projects.Project, name: str
         if each.lead and not each.person.disabled and each.person.id != member.person.id
     ]
     if member.lead and not others:
-        msg = f"{name} is the only lead of the project “{project.slug}”, and a project needs one."
-        raise PeopleError(msg, fix="Make somebody else a lead first, or archive the project.")
+        msg = told(
+            "%(name)s is the only lead of the project “%(slug)s”, and a project needs one.",
+            name=name,
+            slug=project.slug,
+        )
+        raise PeopleError(msg, fix=told("Make somebody else a lead first, or archive the project."))
     return member
 
 
 def _member(session: Session, project: projects.Project, person: people.Person) -> projects.Member:
     member = projects.find_member(session, project.id, person.id)
     if member is None:
-        msg = f"{person.name} is not in the project “{project.slug}”."
+        msg = told("%(name)s is not in the project “%(slug)s”.", name=person.name, slug=project.slug)
         raise PeopleError(msg)
     return member
 
 
 def _stale(session: Session, project: projects.Project) -> StaleVersion:
     last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN), f"project:{project.slug}")
-    who = f"{last.actor} changed" if last else "Somebody changed"
-    when = f" at {last.at:%H:%M:%S} UTC on {last.at:%Y-%m-%d}" if last else ""
-    msg = f"{who} this project{when}, after this page was opened; it is now called “{project.title}”."
-    return StaleVersion(msg, fix="Nothing was saved. Reload the page, then change it again.")
+    when = f"{last.at:%H:%M:%S %Y-%m-%d}" if last else "? ?"
+    time, date = when.split()
+    msg = told(
+        "%(who)s changed this project at %(time)s UTC on %(date)s, after this page was opened; it is now called "
+        "“%(title)s”.",
+        who=last.actor if last else "?",
+        time=time,
+        date=date,
+        title=project.title,
+    )
+    return StaleVersion(msg, fix=told("Nothing was saved. Reload the page, then change it again."))

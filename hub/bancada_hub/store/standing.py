@@ -3,17 +3,13 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import Forbidden
-from bancada_hub.roles import SITE, Action, Actor, Standing, Subject, may
+from bancada_hub.errors import Forbidden, told
+from bancada_hub.roles import BY_LAB_LEADS, BY_PROJECT_LEADS, SITE, Action, Actor, Standing, Subject, may
 from bancada_hub.store.models import LabLeadRow, MemberRow, PersonRow, ProjectRow
 
-_WHO_MAY = {
-    Action.CHANGE_LAB: "the lab's leads",
-    Action.CREATE_PROJECT: "the lab's leads",
-    Action.ARCHIVE_PROJECT: "the leads of its lab",
-    Action.CHANGE_PROJECT: "its leads",
-    Action.MANAGE_MEMBERS: "its leads",
-}
+_OF_THE_LAB = told("Only the lab's leads and administrators may do this.")
+_OF_THE_PROJECT = told("Only the project's leads and administrators may do this.")
+_ONLY = dict.fromkeys(BY_LAB_LEADS, _OF_THE_LAB) | dict.fromkeys(BY_PROJECT_LEADS, _OF_THE_PROJECT)
 
 
 def standing_of(session: Session, person_id: int) -> Standing:
@@ -53,7 +49,5 @@ def require(session: Session, actor: Actor, action: Action, subject: Subject = S
         Forbidden: They may not; the message says who may.
     """
     if not allowed(session, actor, action, subject):
-        who = _WHO_MAY.get(action)
-        words = f"{who} and administrators" if who else "administrators"
-        msg = f"Only {words} may do this."
-        raise Forbidden(msg, fix="Ask one of them.")
+        only = _ONLY.get(action, told("Only administrators may do this."))
+        raise Forbidden(only, fix=told("Ask one of them."))

@@ -13,12 +13,12 @@ CODE = "<img src=x onerror=alert(1)> '; DROP TABLE projects;-- ${7*7} {{7*7}} %(
 
 @given(st.one_of(st.text(max_size=40), st.from_regex(r"[a-z0-9-]{0,30}", fullmatch=True)))
 def test_a_slug_is_taken_as_it_is_or_refused_with_one_that_would_do(slug: str) -> None:
-    refused = refusal(lambda: check_slug(slug, "project"))
+    refused = refusal(lambda: check_slug(slug))
     if refused:
         assert refused.what.isprintable()
         assert refused.fix
         near = nearest_slug(slug)
-        assert not near or refusal(lambda: check_slug(near, "project")) is None
+        assert not near or refusal(lambda: check_slug(near)) is None
         return
     assert SLUG.fullmatch(slug)
     assert 1 <= len(slug) <= 24
@@ -31,21 +31,21 @@ def test_a_slug_is_taken_as_it_is_or_refused_with_one_that_would_do(slug: str) -
 )
 def test_slugs_that_something_could_not_carry(slug: str) -> None:
     with pytest.raises(PeopleError):
-        check_slug(slug, "lab")
+        check_slug(slug)
 
 
 @pytest.mark.parametrize("slug", ["a", "a1", "a--b", "x", "me", "mesa", "xray", "a" * 24])
 def test_slugs_that_will_do(slug: str) -> None:
-    check_slug(slug, "lab")
+    check_slug(slug)
 
 
 @given(st.text(max_size=100))
 def test_a_title_is_kept_as_typed_or_refused(text: str) -> None:
-    refused = refusal(lambda: checked_title(text, "title"))
+    refused = refusal(lambda: checked_title(text))
     if refused:
         assert refused.what.isprintable()
         return
-    kept = checked_title(text, "title")
+    kept = checked_title(text)
     assert kept == text.strip()
     assert 1 <= len(kept) <= 80
     assert "\n" not in kept
@@ -56,9 +56,9 @@ def test_a_title_is_kept_as_typed_or_refused(text: str) -> None:
 )
 def test_titles_that_nobody_could_see(title: str) -> None:
     with pytest.raises(PeopleError):
-        checked_title(title, "title")
+        checked_title(title)
 
 
 @pytest.mark.parametrize("title", [CODE, "Ótica não linear", "小麦", "👩\u200d🔬 lab", "a" * 80])
 def test_titles_that_are_text(title: str) -> None:
-    assert checked_title(f"  {title} ", "title") == title
+    assert checked_title(f"  {title} ") == title
