@@ -59,9 +59,12 @@ async function stop(app: JupyterFrontEnd, place: IPlace, trans: TranslationBundl
       throw await ServerConnection.ResponseError.create(response);
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    Notification.error(trans.__('The project was not stopped: %1', why));
-    return;
+    // A connection that broke may well be the stop itself: the page Work says how it stands.
+    if (!(error instanceof ServerConnection.NetworkError)) {
+      const why = error instanceof Error ? error.message : String(error);
+      Notification.error(trans.__('The project was not stopped: %1', why));
+      return;
+    }
   }
   window.location.assign(place.work);
 }

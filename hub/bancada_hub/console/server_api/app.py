@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ SHORT_DIGEST = 12
 RESTART = "Stop the project and start it again."
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
 Shape = TypeVar("Shape")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -176,14 +179,15 @@ class Stop(ServerHandler):
 
     async def post(self) -> None:
         """Stop the server that asks, and no other."""
-        server = self.server
-        try:
-            await self.api.hub.stop(server.person, server.slug)
-        except BancadaError as error:
-            await self._record(REFUSED, why=error.what)
-            raise
-        await self._record(DONE)
+        # Answered first: the stop ends the server that asks, and with it the page's own request to it.
         self.send({}, 202)
+        try:
+            await self.api.hub.stop(self.server.person, self.server.slug)
+        except BancadaError as error:
+            log.warning("The server of %s in %s was not stopped: %s", self.server.person, self.server.slug, error)
+            await self._record(REFUSED, why=error.what)
+            return
+        await self._record(DONE)
 
     async def _record(self, result: str, **detail: str) -> None:
         actor = Actor(self.server.person_id, self.server.person, admin=False, origin=str(self.request.remote_ip))
