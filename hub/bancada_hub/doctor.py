@@ -11,7 +11,7 @@ from bancada_hub.host.pages import answer
 from bancada_hub.host.probe import probe_engine
 from bancada_hub.host.services import services_for
 from bancada_hub.installation import Installation, read_installation
-from bancada_hub.store import catalog
+from bancada_hub.store import catalog, trace
 from bancada_hub.store.database import open_store
 from bancada_images.layout import verify_layout
 
@@ -47,6 +47,14 @@ def _disk(installation: Installation) -> Iterator[Check]:
 def _database(installation: Installation) -> Iterator[Check]:
     store = open_store(installation.site, installation.places)
     yield Check("database", ok=True, detail=store.url.render_as_string(hide_password=True))
+
+
+def _record(installation: Installation) -> Iterator[Check]:
+    with open_store(installation.site, installation.places).read() as session:
+        problems, last = trace.verify(session), trace.audit_entries(session, trace.Filter(limit=1))
+    detail = f"the record of changes is whole; its last hash is {last[0].hash}" if last else "no change is recorded yet"
+    fix = "Somebody changed the table audit by hand. Compare it with a backup, and find out who can write the database."
+    yield Check("audit", not problems, " ".join(problems[:3]) or detail, fix)
 
 
 def _engine(installation: Installation) -> Iterator[Check]:
@@ -87,6 +95,7 @@ def _images(installation: Installation) -> Iterator[Check]:
 CHECKS: dict[str, Callable[[Installation], Iterator[Check]]] = {
     "disk": _disk,
     "database": _database,
+    "audit": _record,
     "engine": _engine,
     "programs": _programs,
     "images": _images,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bancada_hub.errors import PeopleError
 from bancada_hub.people.accounts import NewAccount, add_account
-from bancada_hub.people.actor import actor_named
 from bancada_hub.people.passwords import hash_password
 from bancada_hub.places import Places
 from bancada_hub.projects.labs import add_lab_lead, create_lab
@@ -38,7 +37,10 @@ class Town:
     site: Site
 
     def actor(self, name: str) -> Actor:
-        return actor_named(self.store, name, ORIGIN)
+        with self.store.read() as session:
+            person = people.find_person(session, name)
+        assert person is not None
+        return Actor(person.id, person.name, person.admin, ORIGIN)
 
     def add(self, name: str, **more: object) -> people.Person:
         return add_account(self.store, self.site, ROOT, NewAccount(name, password=PASSWORD, **more))[0]

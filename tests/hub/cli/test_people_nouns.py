@@ -1,6 +1,7 @@
 """`bancada user|lab|project` on a site that does not run: the real command, its words and its JSON."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,6 +69,15 @@ def test_an_account_is_switched_off_and_on_and_gets_another_password(run: Run) -
     assert told(run("user", "enable", "ana", "--json")) == {"name": "ana", "disabled": False}
     reset = told(run("user", "reset-password", "ana", "--json"))
     assert reset["password"] not in {"", added["password"]}
+
+
+def test_doctor_finds_a_record_that_was_changed_by_hand(run: Run, tmp_path: Path) -> None:
+    for name in ("ana", "lia"):
+        run("user", "add", name)
+    assert "the record of changes is whole; its last hash is" in run("doctor").stdout
+    with sqlite3.connect(Places(tmp_path).database_file) as file:
+        file.execute("UPDATE audit SET actor = 'nobody' WHERE id = 1")
+    assert "Audit row 1 was altered after it was written." in run("doctor").stdout
 
 
 @pytest.mark.parametrize(
