@@ -47,7 +47,7 @@ class RunningSite:
     """A site with its programs.
 
     People: admin; ana in three projects of the lab light; bia who leads one of them, optics; leo who leads that lab;
-    rui in secret, a project of the lab dark; off (disabled).
+    rui in secret, a project of the lab dark; off (disabled); iris, in nothing yet.
     """
 
     installation: Installation
@@ -134,7 +134,7 @@ def fill(store: Store, installation: Installation) -> None:
         create_project(store, site, line, NewProject(slug, title, "light"))
     create_project(store, site, line, NewProject("secret", "Secret", "dark"))
     mine = ("optics", "slow", "broken")
-    people_of = {"admin": (), "ana": mine, "rui": ("secret",), "off": (), "bia": (), "leo": ()}
+    people_of = {"admin": (), "ana": mine, "rui": ("secret",), "off": (), "bia": (), "leo": (), "iris": ()}
     for name, slugs in people_of.items():
         account = NewAccount(name, name == "admin", PASSWORD, slugs, must_change=False)
         add_account(store, site, line, account)

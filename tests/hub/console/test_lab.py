@@ -53,12 +53,12 @@ def last_row(running: RunningSite) -> tuple[str, str, str, str]:
 
 
 def test_a_lead_adds_people_and_they_see_the_project(lead: Browser, running: RunningSite) -> None:
-    reply = lead.api("POST", "projects/wheat/members", json={"name": "ana"})
-    assert reply.json()["message"] == "ana is in the project."
+    reply = lead.api("POST", "projects/wheat/members", json={"name": "iris"})
+    assert reply.json()["message"] == "iris is in the project."
     assert last_row(running) == ("lina", "project.add-member", "project:wheat", "done")
-    ana = signed_in(running, "ana")
-    assert "wheat" in [project["slug"] for project in ana.api("GET", "projects").json()["projects"]]
-    assert "maize" not in [project["slug"] for project in ana.api("GET", "projects").json()["projects"]]
+    iris = signed_in(running, "iris")
+    assert "wheat" in [project["slug"] for project in iris.api("GET", "projects").json()["projects"]]
+    assert "maize" not in [project["slug"] for project in iris.api("GET", "projects").json()["projects"]]
 
 
 def test_removing_a_member_stops_what_runs_there_and_says_so(lead: Browser, running: RunningSite) -> None:
@@ -133,9 +133,9 @@ def test_a_project_leads_page_has_their_own_projects_alone(running: RunningSite)
 
 def test_forms_without_scripts_say_what_they_did(lead: Browser) -> None:
     token = hidden(lead.get("/services/bancada/lab/plants").text, "_xsrf")
-    data = {"_xsrf": token, "name": "ana", "lead": "on"}
+    data = {"_xsrf": token, "name": "iris", "lead": "on"}
     page = lead.post("/services/bancada/api/projects/maize/members", data=data)
-    assert "ana is in the project, as a lead." in page.text
+    assert "iris is in the project, as a lead." in page.text
     assert 'href="/services/bancada/lab/plants"' in page.text
     stale = lead.post("/services/bancada/api/projects/maize/members", data=data | {"_xsrf": "stale"})
     assert stale.status_code == 403
@@ -201,7 +201,7 @@ def test_the_audit_is_filtered_and_paged(admin: Browser) -> None:
     ],
 )
 def test_the_other_tabs_say_what_is_true(running: RunningSite, path: str, words: str) -> None:
-    assert words in signed_in(running, "ana").get(f"/services/bancada/{path}").text
+    assert words in signed_in(running, "iris").get(f"/services/bancada/{path}").text
 
 
 def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
@@ -220,7 +220,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/projects/{project}/stop", {"project": "coral"}, {}),
         ("api/projects/{project}/reset", {"project": "coral"}, {}),
         ("api/projects/{project}/leave", {"project": "coral"}, {}),
-        ("api/projects/{project}/members/{person}/remove", {"project": "wheat", "person": "ana"}, {}),
+        ("api/projects/{project}/members/{person}/remove", {"project": "wheat", "person": "iris"}, {}),
         ("api/projects/{project}/archive", {"project": "coral"}, {}),
         ("api/projects/{project}/reopen", {"project": "coral"}, {}),
         ("api/projects/{project}/archive", {"project": "coral"}, {}),
