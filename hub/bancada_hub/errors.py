@@ -6,6 +6,9 @@
     │   └── EngineError    the container engine is missing, silent, or cannot do what is needed
     ├── StoreError         the database cannot be reached, or has the wrong version
     ├── PeopleError        an account, a project or a membership is not as asked
+    │   ├── Forbidden      this person may not do that
+    │   ├── NotFound       there is no such thing, or this person may not know of it
+    │   └── StaleVersion   somebody else changed it meanwhile
     └── LaunchRefused      a server may not, or cannot, start as asked
 
 `bancada_images.errors` has the errors of specs and builds.
@@ -16,13 +19,40 @@ from bancada.errors import BancadaError, Reader
 __all__ = [
     "BancadaError",
     "EngineError",
+    "Forbidden",
     "HostError",
     "LaunchRefused",
+    "NotFound",
     "PeopleError",
     "Reader",
     "SettingsError",
+    "StaleVersion",
     "StoreError",
+    "Told",
+    "told",
 ]
+
+
+class Told(str):
+    """A sentence that remembers how it was made, so that a page can say it in the reader's language.
+
+    It is the English sentence; `template` and `values` are what it was made of.
+    """
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: dict[str, object]
+
+
+def told(template: str, /, **values: object) -> Told:
+    """Return a sentence for an error: `template` with its %(name)s places filled; pages look up the template.
+
+    A function of this name marks its template for translation, as `later` does.
+    """
+    made = Told(template % values if values else template)
+    made.template, made.values = template, values
+    return made
 
 
 class SettingsError(BancadaError):
@@ -42,7 +72,21 @@ class StoreError(BancadaError):
 
 
 class PeopleError(BancadaError):
-    """An account, a project or a membership is not as asked."""
+    """An account, a project or a membership is not as asked; whoever asked is the one who can ask otherwise."""
+
+    reader = Reader.RESEARCHER
+
+
+class Forbidden(PeopleError):  # noqa: N818 - a refusal by policy is an outcome, not a fault
+    """This person may not do that, and may know that they may not."""
+
+
+class NotFound(PeopleError):  # noqa: N818 - the same words whether it is missing or not theirs to see
+    """There is no such thing, or this person may not know of it: nobody learns which."""
+
+
+class StaleVersion(PeopleError):  # noqa: N818 - two people at work on one thing is no fault of either
+    """Somebody else changed the same thing after it was read; the message names them and when."""
 
 
 class LaunchRefused(BancadaError):  # noqa: N818 - a refusal by policy is an outcome, not a fault

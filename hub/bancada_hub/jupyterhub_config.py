@@ -65,6 +65,8 @@ def _authenticate(c: Any, installation: Installation) -> None:  # noqa: ANN401
     c.LocalAccounts.manage_groups = True
     c.LocalAccounts.refresh_pre_spawn = True
     c.LocalAccounts.auth_refresh_age = 60
+    # A refresh fails for a disabled account only: then its tokens open nothing either.
+    c.LocalAccounts.auth_refresh_strict = True
 
 
 def _console(c: Any, installation: Installation) -> None:  # noqa: ANN401

@@ -123,7 +123,7 @@ class Site(_Table):
     )
     bind: str = Field("127.0.0.1", description="The address that the pages are served on. Any other needs TLS.")
     port: int = Field(
-        8000, ge=1, le=65_532, description="The port of the pages. The three ports above it serve inside the machine."
+        8000, ge=1, le=65_531, description="The port of the pages. The four ports above it serve inside the machine."
     )
     tls_certificate: Path | None = Field(None, description="The certificate chain (PEM) for https.")
     tls_key: Path | None = Field(None, description="The key (PEM) for https.")

@@ -22,7 +22,8 @@ _LEFT_OUT = ("bancada_hub", "bancada_images")
 _LEFT_OUT_EXTRAS = ("hub", "test")
 _ZIP_DATE = (2024, 1, 1, 0, 0, 0)
 _EPOCH = "1704067200"
-_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "extensions", "notebooks")
+_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "extensions/bancada", "notebooks")
+_LABEXTENSIONS = "data/share/jupyter/labextensions/@bancada/lab"
 
 
 def checkout_folder() -> Path | None:
@@ -56,10 +57,39 @@ def build_wheel(checkout: Path | None, out: Path) -> Path:
         return partial.rename(folder / partial.name)
 
 
+def build_server_wheel(wheel: Path, labextension: Path, out: Path) -> Path:
+    """Return the wheel that server environments get: with JupyterLab's part, which work environments do not need.
+
+    So a change of JavaScript makes new server environments, and no new image.
+
+    Args:
+        wheel: The wheel of `bancada`.
+        labextension: The folder of the built extension.
+        out: Folder for it.
+    """
+    content = _read(wheel)
+    record = next(path for path in content if path.endswith(".dist-info/RECORD"))
+    data = record.replace(".dist-info/RECORD", ".data")
+    for path in _files(labextension):
+        content[f"{data}/{_LABEXTENSIONS}/{path.relative_to(labextension).as_posix()}"] = path.read_bytes()
+    folder = out / f"server-wheel-{_hash_of_content(content)[:12]}"
+    done = folder / wheel.name
+    if not done.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{wheel.name}.partial"
+        _write({path: value for path, value in content.items() if path != record}, partial)
+        partial.rename(done)
+    return done
+
+
 def wheel_hash(wheel: Path) -> str:
     """Return the SHA-256 of a wheel's content: the same for the same files, however they were compressed."""
+    return _hash_of_content(_read(wheel))
+
+
+def _hash_of_content(content: dict[str, bytes]) -> str:
     digest = hashlib.sha256()
-    for path, data in sorted(_read(wheel).items()):
+    for path, data in sorted(content.items()):
         digest.update(f"{path}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
 

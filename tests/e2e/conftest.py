@@ -44,7 +44,7 @@ class FirstSite(Site):
 @pytest.fixture(scope="session")
 def site(engine: TestEngine, run_directory: Path) -> Iterator[FirstSite]:
     with engine.enter():
-        port = find_free_ports(4)
+        port = find_free_ports(5)
     site = FirstSite(engine, run_directory / "site", port)
     site.first_up = site.up()
     yield site

@@ -94,7 +94,7 @@ class Site:
 
     def add_person(self, name: str, *arguments: str) -> None:
         """Add an account, and keep its password."""
-        said = self.run("user", "add", name, *arguments)
+        said = self.run("user", "add", name, "--keep-password", *arguments)
         assert said.status == 0, said.text
         shown = re.search(r"Password, shown this once: (\S+)", said.text)
         assert shown, said.text

@@ -30,7 +30,7 @@ NAME, PERSONAL = "bea", "Personal"
 @pytest.fixture
 def new_site(engine: TestEngine, data: Path) -> Site:
     with engine.enter():
-        return Site(engine, data, find_free_ports(4))
+        return Site(engine, data, find_free_ports(5))
 
 
 def prepare_database(site: Site) -> Path:

@@ -4,18 +4,22 @@ import sqlite3
 import threading
 
 import pytest
+from alembic import command
 from sqlalchemy import create_engine, inspect
 
 from bancada_hub.errors import PeopleError, StoreError
-from bancada_hub.people.accounts import NewAccount, add_account, verify
+from bancada_hub.people.accounts import NewAccount, add_account, sign_in
 from bancada_hub.places import Places
+from bancada_hub.projects.projects import NewProject, create_project
+from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import Site
-from bancada_hub.store import catalog, overlays, people, projects, steps
-from bancada_hub.store.database import migrate, open_store
+from bancada_hub.store import catalog, database, labs, overlays, people, projects, steps
+from bancada_hub.store.database import connect, migrate, open_store
 from bancada_hub.store.models import SCHEMA, Base
 
 SITE = Site()
+ROOT = Actor.command_line()
 GOOD = "a long enough password"
 
 
@@ -40,8 +44,8 @@ def test_a_database_that_was_never_set_up_says_what_to_run(places):
 
 
 def test_a_newer_database_is_refused_by_everybody(places, store):
-    with sqlite3.connect(places.database_file) as database:
-        database.execute("UPDATE alembic_version SET version_num = 'ffff'")
+    with sqlite3.connect(places.database_file) as file:
+        file.execute("UPDATE alembic_version SET version_num = 'ffff'")
     for attempt in (open_store, migrate):
         with pytest.raises(StoreError, match="version ffff, which this release does not know: a newer Bancada"):
             attempt(SITE, places)
@@ -90,7 +94,7 @@ def test_two_writers_take_turns(store):
         barrier.wait()
         try:
             for number in range(20):
-                add_account(store, SITE, NewAccount(f"{name}{number}", password=GOOD))
+                add_account(store, SITE, ROOT, NewAccount(f"{name}{number}", password=GOOD))
         except StoreError as error:
             failures.append(error)
 
@@ -104,14 +108,14 @@ def test_two_writers_take_turns(store):
 
 
 def test_everybody_gets_a_personal_project(store):
-    person, password = add_account(store, SITE, NewAccount("ana"))
+    person, password = add_account(store, SITE, ROOT, NewAccount("ana"))
     with store.read() as session:
         (personal,) = projects.projects_of(session, person.id)
     assert personal.personal
     assert personal.slug.startswith("me-")
-    assert verify(store, "ana", password).name == "ana"
-    assert verify(store, "ana", "wrong") is None
-    assert verify(store, "nobody-here", password) is None
+    assert sign_in(store, "ana", password, "here").person.name == "ana"
+    assert sign_in(store, "ana", "wrong", "here").problem == "wrong"
+    assert sign_in(store, "nobody-here", password, "here").problem == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -126,26 +130,26 @@ def test_everybody_gets_a_personal_project(store):
 )
 def test_names_that_nothing_could_carry_are_refused(store, name, said):
     with pytest.raises(PeopleError, match=said):
-        add_account(store, SITE, NewAccount(name))
+        add_account(store, SITE, ROOT, NewAccount(name))
 
 
 def test_a_name_is_never_given_twice_and_a_failed_addition_leaves_nothing(store):
-    add_account(store, SITE, NewAccount("ana"))
+    add_account(store, SITE, ROOT, NewAccount("ana"))
     with pytest.raises(PeopleError, match="There is an account “ana” already"):
-        add_account(store, SITE, NewAccount("ana"))
-    with pytest.raises(PeopleError, match="There is no project “atlantis”; nobody was added"):
-        add_account(store, SITE, NewAccount("bia", project_slugs=("atlantis",)))
+        add_account(store, SITE, ROOT, NewAccount("ana"))
+    with pytest.raises(PeopleError, match="There is no project “atlantis” to join; nobody was added"):
+        add_account(store, SITE, ROOT, NewAccount("bia", project_slugs=("atlantis",)))
     with store.read() as session:
         assert [person.name for person in people.people(session)] == ["ana"]
 
 
 def test_a_short_password_is_refused(store):
     with pytest.raises(PeopleError, match="has 5 characters; 15 are needed"):
-        add_account(store, SITE, NewAccount("ana", password="abcde"))
+        add_account(store, SITE, ROOT, NewAccount("ana", password="abcde"))
 
 
 def test_an_overlay_is_held_by_one_server_at_a_time(store):
-    person, _ = add_account(store, SITE, NewAccount("ana"))
+    person, _ = add_account(store, SITE, ROOT, NewAccount("ana"))
     with store.write() as session:
         key = overlays.OverlayKey(1, person.id, "base")
         assert overlays.hold(session, key, "one")
@@ -184,12 +188,69 @@ def test_a_secret_is_made_once_and_private(tmp_path):
     assert (tmp_path / "secrets" / "token").stat().st_mode & 0o777 == 0o600
 
 
-def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres, postgres_url):
+def fill_at_0001(site: Site, places: Places) -> None:
+    """Make a database as the release before labs made it, with people, a project and their ties."""
+    store = connect(site, places)
+    if site.database.url:
+        database._make_schemas(store)
+    config = database._alembic()
+    schema = f"{SCHEMA}." if site.database.url else ""
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for row in (
+            "people VALUES (1, 'ana', 2000000, 'hash', true, false, '2026-01-02 03:04:05')",
+            "projects VALUES (1, 'me-00000001', 'Personal', 2000000, 1, '2026-01-02 03:04:05')",
+            "projects VALUES (2, 'wheat', 'Wheat', 2000001, NULL, '2026-01-02 03:04:05')",
+            "members VALUES (1, 1, true)",
+            "members VALUES (2, 1, false)",
+            "overlays VALUES (1, 2, 1, 'base', 'server', '2026-01-02 03:04:05')",
+        ):
+            connection.exec_driver_sql(f"INSERT INTO {schema}{row}")
+        for table in (
+            ("people", "projects", "overlays") if schema else ()
+        ):  # rows with numbers of their own do not count
+            connection.exec_driver_sql(f"SELECT setval('{schema}{table}_id_seq', 2)")
+    store.engine.dispose()
+
+
+def check_migrated(site: Site, places: Places) -> None:
+    assert migrate(site, places) is True
+    store = open_store(site, places)
+    with store.read() as session:
+        ana = people.find_person(session, "ana")
+        personal, wheat = projects.find_project(session, "me-00000001"), projects.find_project(session, "wheat")
+        (lab,) = labs.labs(session)
+        assert (ana.uid, ana.admin, ana.must_change_password, ana.locked_until) == (2_000_000, True, False, None)
+        assert (personal.lab_id, wheat.lab_id, wheat.version, wheat.archived_at) == (None, lab.id, 1, None)
+        assert [each.slug for each in projects.projects_of(session, ana.id)] == ["wheat", "me-00000001"]
+        assert overlays.held(session) == {"server": overlays.OverlayKey(2, 1, "base")}
+    create_project(store, site, ROOT, NewProject("rye", "Rye", "lab"))  # numbers go on where they were
+    with store.read() as session:
+        assert projects.find_project(session, "rye").gid == 2_000_002
+    store.engine.dispose()
+
+
+def test_the_release_before_labs_keeps_its_data(places):
+    fill_at_0001(SITE, places)
+    check_migrated(SITE, places)
+    assert len(list(places.backups.glob("bancada-*.sqlite"))) == 1
+
+
+@pytest.mark.database
+def test_the_release_before_labs_keeps_its_data_on_postgresql(places, postgres_url):
+    site = Site(database={"url": postgres_url})
+    fill_at_0001(site, places)
+    check_migrated(site, places)
+
+
+@pytest.mark.database
+def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres_url):
     site = Site(database={"url": postgres_url})
     assert migrate(site, places) is True
     opened = open_store(site, places)
-    person, password = add_account(opened, site, NewAccount("ana"))
-    assert verify(opened, "ana", password) == person
+    person, password = add_account(opened, site, ROOT, NewAccount("ana"))
+    assert sign_in(opened, "ana", password, "here").person == person
     assert person.created_at.tzinfo is not None
     opened.engine.dispose()
 

@@ -85,6 +85,14 @@ def build(*arguments: str, out: Path, source: Path = ROOT) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def labextension_is_built() -> None:
+    """Build JupyterLab's part into its place, as a release does."""
+    out = ROOT / "extensions" / "labextension" / "build" / "labextension"
+    command = [sys.executable, "-m", "bancada_images.labextension", "--out", str(out)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 def names(wheel: Path) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
         return sorted(archive.namelist())
@@ -92,6 +100,7 @@ def names(wheel: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+    labextension_is_built()
     direct, through = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("sdist")
     build("--wheel", out=direct)
     build(out=through)  # an sdist first, then a wheel from what is in it
@@ -152,6 +161,8 @@ def test_wheel_has_every_file_of_the_packages(distribution: Distribution) -> Non
         "bancada_images/catalog/minimal/image.toml",
         "bancada_images/catalog/minimal/requirements.lock",
         "bancada_images/server/requirements.lock",
+        "bancada_images/labextension_built/static/remoteEntry.",
+        "bancada/locale/pt_BR/LC_MESSAGES/bancada.json",
         "bancada/py.typed",
         "bancada_hub/py.typed",
         "bancada_images/py.typed",

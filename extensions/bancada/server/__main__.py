@@ -16,6 +16,7 @@ from bancada.contract import (
 )
 from bancada.server.checks import ENGINES_WORK_ENVIRONMENT, Start, check
 from bancada.server.kernelspec import write_kernelspec
+from bancada.server.language import write_language
 from bancada.server.places import make_places
 
 
@@ -49,6 +50,7 @@ def prepare(start: Start) -> Path:
         share = start.runtime / "share"
         write_kernelspec(share, start.work_environment)
         os.environ["JUPYTER_PATH"] = f"{share}:{os.environ.get('JUPYTER_PATH', '')}".rstrip(":")
+    write_language(os.environ)
     return make_places(os.environ)
 
 

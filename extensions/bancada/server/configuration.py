@@ -4,7 +4,7 @@ from pathlib import Path
 
 from traitlets.config import Config
 
-EXTENSIONS = {"jupyterlab": True, "jupyter_server_terminals": True}
+EXTENSIONS = {"jupyterlab": True, "jupyter_server_terminals": True, "bancada.server.extension": True}
 """All there are: what is named here is loaded, and nothing is searched for."""
 
 

@@ -22,13 +22,14 @@ from bancada_hub.store.database import Store
 from bancada_images.base import ensure_base
 from bancada_images.build import BuiltImage, build_image
 from bancada_images.interpreter import host_interpreter
+from bancada_images.labextension import ensure_labextension
 from bancada_images.layout import Layout, lay_out, remove_layout, verify_layout
 from bancada_images.lock import Lock, read_lock
-from bancada_images.progress import never
+from bancada_images.progress import Progress, never
 from bancada_images.server_env import ensure_process_environment, ensure_server_environment
 from bancada_images.sources import PackageSources
 from bancada_images.spec import ImageSpec, catalog_folder, read_spec, server_folder
-from bancada_images.wheel import build_wheel, checkout_folder, wheel_hash
+from bancada_images.wheel import build_server_wheel, build_wheel, checkout_folder, wheel_hash
 
 BEAT_S = 5.0
 QUICK_S = {"docker": 4.0, "process": 1.0}
@@ -100,6 +101,11 @@ class Workshop:
         """Return the wheel of `bancada` that environments get."""
         return build_wheel(checkout_folder(), self.installation.places.cache / "wheels")
 
+    def server_wheel(self, wheel: Path, say: Progress) -> Path:
+        """Return the same with JupyterLab's part, building that where its sources have changed."""
+        built = ensure_labextension(self.sources.host_environment(), say)
+        return build_server_wheel(wheel, built, self.installation.places.cache / "wheels")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -143,7 +149,7 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
             workshop.client,
             base,
             server_folder(),
-            wheel,
+            workshop.server_wheel(wheel, step.say),
             workshop.sources,
             uv=workshop.uv,
             target_parent=places.lowers,
@@ -206,11 +212,12 @@ def _in_processes(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
     lowers, wheel = workshop.installation.places.lowers, workshop.wheel()
     python, made = host_interpreter(), dict[str, Path]()
     for key, lock, prefix in ((SERVER, read_lock(server_folder()), "server-process"), (IMAGE, recipe.lock, "process")):
-        inputs = f"{lock.sha256}\n{wheel_hash(wheel)}\n{python}"
-        target = lowers / f"{prefix}-{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
         with _recorded(workshop, key) as step:
+            own = workshop.server_wheel(wheel, step.say) if key == SERVER else wheel
+            inputs = f"{lock.sha256}\n{wheel_hash(own)}\n{python}"
+            target = lowers / f"{prefix}-{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
             made[key] = ensure_process_environment(
-                lock, wheel, workshop.sources, uv=workshop.uv, python=python, target=target, say=step.say
+                lock, own, workshop.sources, uv=workshop.uv, python=python, target=target, say=step.say
             )
     size = sum(path.stat().st_size for path in made[IMAGE].rglob("*") if path.is_file() and not path.is_symlink())
     return catalog.NewRevision(

@@ -1,26 +1,12 @@
-"""`bancada doctor`: the checks that `up` runs, and whether everything that it made is still right."""
+"""`bancada doctor`: what was checked, and how to mend what is wrong."""
 
 import argparse
 import json
-import shutil
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from bancada_hub.cli.waiting import answer
 from bancada_hub.cli.where import add_site_options
-from bancada_hub.errors import BancadaError
-from bancada_hub.host import connection
-from bancada_hub.host.checks import Check
-from bancada_hub.host.probe import probe_engine
-from bancada_hub.host.services import services_for
-from bancada_hub.installation import Installation, read_installation
-from bancada_hub.store import catalog
-from bancada_hub.store.database import open_store
-from bancada_images.layout import verify_layout
-
-LEAST_FREE_GIB = 5
-"""GiB; the base, the server environment and one image took 2.4 GiB on Debian 12, and an update needs them twice."""
+from bancada_hub.doctor import examine
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -32,7 +18,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    found = list(examine(arguments))
+    found = list(examine(arguments.data))
     if arguments.json:
         sys.stdout.write(json.dumps([asdict(check) for check in found]) + "\n")
     else:
@@ -41,78 +27,3 @@ def _run(arguments: argparse.Namespace) -> int:
             if check.fix and not check.ok:
                 sys.stdout.write(f"    {check.fix}\n")
     return 0 if all(check.ok for check in found) else 1
-
-
-def examine(arguments: argparse.Namespace) -> Iterator[Check]:
-    """Run all checks; one that fails does not keep the others from running."""
-    try:
-        installation = read_installation(arguments.data)
-    except BancadaError as error:
-        yield _failed("settings", error)
-        return
-    yield Check("settings", ok=True, detail=str(installation.places.settings_file))
-    for name, check in CHECKS.items():
-        try:
-            yield from check(installation)
-        except BancadaError as error:
-            yield _failed(name, error)
-
-
-def _failed(name: str, error: BancadaError) -> Check:
-    return Check(name, ok=False, detail=error.what, fix=error.fix)
-
-
-def _disk(installation: Installation) -> Iterator[Check]:
-    free = shutil.disk_usage(installation.places.data).free / 1024**3
-    detail = f"{free:.1f} GiB are free at {installation.places.data}; {LEAST_FREE_GIB} GiB are advised"
-    yield Check("disk", free >= LEAST_FREE_GIB, detail, "Free some space: a build and people's files need it.")
-
-
-def _database(installation: Installation) -> Iterator[Check]:
-    store = open_store(installation.site, installation.places)
-    yield Check("database", ok=True, detail=store.url.render_as_string(hide_password=True))
-
-
-def _engine(installation: Installation) -> Iterator[Check]:
-    if installation.site.engine == "process":
-        yield Check("engine", ok=True, detail="process engine: no containers, no isolation between people")
-        return
-    engine = connection.find_engine(host=installation.facts.engine_host)
-    yield Check("engine", ok=True, detail=f"Docker {engine.version} at {engine.host}")
-    yield from probe_engine(engine, installation.places.cache)
-
-
-def _programs(installation: Installation) -> Iterator[Check]:
-    states = services_for(installation.facts.site_id, installation.places.site).status()
-    for name in ("proxy", "hub", "console"):
-        running = any(state.name == name and state.running for state in states)
-        yield Check(
-            name, running, "runs" if running else "does not run", f"Run ./bancada up; see ./bancada logs {name}"
-        )
-    status = answer(installation.site, "/hub/login")
-    detail = f"{installation.site.url} {'answers' if status else 'does not answer'}"
-    yield Check("login-page", status == 200, detail, "Run ./bancada up")
-
-
-def _images(installation: Installation) -> Iterator[Check]:
-    with open_store(installation.site, installation.places).read() as session:
-        revisions = catalog.published_revisions(session)
-    if not revisions:
-        yield Check("images", ok=False, detail="No image is ready yet", fix="Run ./bancada up and let it finish.")
-    for revision in revisions:
-        for tree in (revision.built.lower, revision.built.server_environment):
-            wrong = verify_layout(installation.places.lowers / tree) if installation.site.engine == "docker" else []
-            detail = f"{revision.image_title}: {tree} is as it was built"
-            if wrong:
-                detail = f"{revision.image_title}: {tree} has changed on disk: {'; '.join(wrong[:3])}"
-            yield Check(f"image-{revision.image_key}", not wrong, detail, "Run ./bancada up, which lays it out again.")
-
-
-CHECKS: dict[str, Callable[[Installation], Iterator[Check]]] = {
-    "disk": _disk,
-    "database": _database,
-    "engine": _engine,
-    "programs": _programs,
-    "images": _images,
-}
-"""Each later capability adds its own."""

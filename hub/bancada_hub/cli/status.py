@@ -6,8 +6,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from bancada_hub.cli.waiting import answer
 from bancada_hub.cli.where import add_site_options, opened
+from bancada_hub.host.pages import answer
 from bancada_hub.host.services import services_for
 from bancada_hub.installation import Installation
 from bancada_hub.store import catalog, steps

@@ -29,9 +29,11 @@ from bancada_hub.installation import Facts, Installation, keep_facts, new_site_i
 from bancada_hub.launch.network import ensure_network
 from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.places import Places
+from bancada_hub.projects.labs import FIRST_SLUG, FIRST_TITLE, create_lab
 from bancada_hub.projects.overlay_reset import sweep
+from bancada_hub.roles import Actor
 from bancada_hub.site import Site, check_data_directory
-from bancada_hub.store import people
+from bancada_hub.store import labs, people
 from bancada_hub.store.database import Store, migrate, open_store
 
 ADMIN = "admin"
@@ -54,7 +56,7 @@ class Up:
         services = services_for(facts.site_id, self.places.site)
         with self.report.step("Ports") as line:
             check_ports(site.bind, facts.gateway, Ports.from_base(site.port), services)
-            line.outcome = f"{site.port} to {site.port + 3}"
+            line.outcome = f"{site.port} to {site.port + 4}"
         store, password = self._database(installation)
         with self.report.step("Proxy") as line:
             command = ensure_proxy(site.packages.sources().host_environment(), line.say)
@@ -121,11 +123,15 @@ class Up:
             if not changed:
                 line.unneeded("up to date")
         with store.read() as session:
-            everybody = people.people(session)
+            everybody, some_lab = people.people(session), labs.labs(session)
+        if not some_lab:
+            create_lab(store, Actor.command_line(), FIRST_SLUG, FIRST_TITLE)
         if everybody:
             return store, ""
         with self.report.step("First account") as line:
-            _person, password = add_account(store, installation.site, NewAccount(ADMIN, admin=True))
+            # Made here and told to nobody else: there is no need to change it.
+            first = NewAccount(ADMIN, admin=True, must_change=False)
+            _person, password = add_account(store, installation.site, Actor.command_line(), first)
             # Told at once: were it told at the end, an interruption before that would lose it.
             line.outcome = f"name {ADMIN}, password {password}"
         return store, password

@@ -1,14 +1,12 @@
 """Waiting for the site's pages to answer, and saying which program keeps them from it."""
 
-import ssl
 import time
 from collections.abc import Callable
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
 from bancada_hub.errors import HostError
+from bancada_hub.host.pages import answer
 from bancada_hub.host.services import Services
 from bancada_hub.installation import Installation
-from bancada_hub.site import Site
 
 LONGEST_S = 90.0
 PAUSE_S = 0.2
@@ -33,24 +31,6 @@ def for_login_page(installation: Installation, services: Services, say: Callable
             if time.monotonic() > deadline or len(pids) > MOST_STARTS:
                 raise HostError(*_told(installation, services, program, status))
             time.sleep(PAUSE_S)
-
-
-def answer(site: Site, path: str, timeout_s: float = 5.0) -> int | None:
-    """Return the HTTP status that a page of the site answers with, or None when nothing answers."""
-    host = "127.0.0.1" if site.bind in {"0.0.0.0", "::"} else site.bind  # noqa: S104 - only compared with
-    if site.tls_certificate:
-        # The certificate names the public host; this asks the machine itself whether its pages answer.
-        context = ssl._create_unverified_context()  # noqa: S323, SLF001
-        connection: HTTPConnection = HTTPSConnection(host, site.port, timeout=timeout_s, context=context)
-    else:
-        connection = HTTPConnection(host, site.port, timeout=timeout_s)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status
-    except (OSError, HTTPException):
-        return None
-    finally:
-        connection.close()
 
 
 def _told(installation: Installation, services: Services, program: str, status: int | None) -> tuple[str]:

@@ -6,10 +6,12 @@ from jupyterhub.services.auth import HubOAuth
 from tornado.web import Application, StaticFileHandler
 
 from bancada_hub.console.context import Context
-from bancada_hub.console.handlers import preparation, projects, sign_in, site, unknown, work
-from bancada_hub.console.handlers.base import PREFIX
+from bancada_hub.console.examination import Examination
+from bancada_hub.console.handlers.unknown import ANYTHING_ELSE, Unknown
 from bancada_hub.console.hub import HubClient
+from bancada_hub.console.routes import PREFIX
 from bancada_hub.console.starts import Starts
+from bancada_hub.console.table import ROUTES
 from bancada_hub.installation import Installation
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.secrets import secret
@@ -56,15 +58,16 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         starts=Starts(hub),
         sign_in=sign_in_at_hub,
         environment=skin.environment(TEMPLATES, installation.site),
+        examination=Examination(installation.places.data),
     )
 
 
 def make_app(context: Context) -> Application:
     """Return the application."""
-    topics = (sign_in, preparation, projects, site, work, unknown)
     return Application(
-        [route for topic in topics for route in topic.ROUTES],
+        [*(route.spec() for route in ROUTES), (".*", Unknown, {"route": ANYTHING_ELSE})],
         context=context,
+        routes=ROUTES,
         cookie_secret=secret(context.launch.places.secrets, "console-cookie"),
         static_path=str(skin.STATIC),
         static_url_prefix=PREFIX + "static/",

@@ -1,11 +1,13 @@
 """What every handler of the console shares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jinja2 import Environment
 from jupyterhub.services.auth import HubOAuth
 
+from bancada_hub.console.examination import Examination
 from bancada_hub.console.hub import HubClient
+from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.starts import Starts
 from bancada_hub.launch.context import LaunchContext
 
@@ -20,6 +22,8 @@ class Context:
         starts: Starts under way.
         sign_in: The hub's sign-in for this service.
         environment: The pages' templates.
+        examination: The doctor's checks.
+        reports: What servers reported last.
     """
 
     launch: LaunchContext
@@ -27,3 +31,5 @@ class Context:
     starts: Starts
     sign_in: HubOAuth
     environment: Environment
+    examination: Examination
+    reports: Reports = field(default_factory=Reports)

@@ -8,6 +8,8 @@ BancadaError
 ├── NoAccountError     signed in at the hub, but not (or no longer) in our table of people
 ├── StalePageError     a form or script without a valid XSRF token: its page is older than the session
 ├── WeakTokenError     a token that is not good for what was asked, such as a server's own
+├── BadBodyError       a body with a key that is unknown, missing or of the wrong kind
+├── PasswordFirstError somebody else chose the password: it is to be changed before anything else
 └── NotNowError        it is somebody's own, but not possible in its present state
 """
 
@@ -15,7 +17,16 @@ from dataclasses import dataclass
 
 from tornado.web import HTTPError
 
-from bancada_hub.errors import BancadaError, LaunchRefused, Reader, SettingsError, StoreError
+from bancada_hub.errors import (
+    BancadaError,
+    Forbidden,
+    LaunchRefused,
+    NotFound,
+    PeopleError,
+    Reader,
+    SettingsError,
+    StoreError,
+)
 
 
 def later(message: str) -> str:
@@ -97,8 +108,28 @@ class WeakTokenError(BancadaError):
 
     def __init__(self) -> None:
         super().__init__(
-            later("This token may look, but not start, stop or reset anything."),
+            later("This token may look, but not change anything."),
             fix=later("Make a token of your own at /hub/token."),
+        )
+
+
+class BadBodyError(BancadaError):
+    """A body with a key that is unknown, missing or of the wrong kind; says which."""
+
+    reader = Reader.RESEARCHER
+    title = later("Nothing was done")
+
+
+class PasswordFirstError(BancadaError):
+    """The password is still the one that somebody else chose."""
+
+    reader = Reader.RESEARCHER
+    title = later("Change your password first")
+
+    def __init__(self) -> None:
+        super().__init__(
+            later("Your password was chosen by somebody else, so it is to be changed before anything else."),
+            fix=later("Change it on the page Profile."),
         )
 
 
@@ -133,8 +164,13 @@ _STATUSES: tuple[tuple[type[BancadaError], int], ...] = (
     (NoAccountError, 403),
     (StalePageError, 403),
     (WeakTokenError, 403),
+    (PasswordFirstError, 403),
+    (BadBodyError, 400),
     (NotNowError, 409),
     (LaunchRefused, 409),
+    (NotFound, 404),
+    (Forbidden, 403),
+    (PeopleError, 409),
     (SettingsError, 500),
 )
 

@@ -1,4 +1,4 @@
-"""The four ports of a site, and who holds one that is taken."""
+"""The five ports of a site, and who holds one that is taken."""
 
 import errno
 import os
@@ -26,17 +26,19 @@ class Ports:
         proxy_api: Where the hub tells the proxy its routes.
         console: Where the proxy reaches the console.
         hub: Where the proxy and people's servers reach the hub.
+        server_api: Where people's servers reach the console.
     """
 
     public: int
     proxy_api: int
     console: int
     hub: int
+    server_api: int
 
     @classmethod
     def from_base(cls, base: int) -> "Ports":
         """Return the ports of a site whose public one is `base`."""
-        return cls(base, base + 1, base + 2, base + 3)
+        return cls(base, base + 1, base + 2, base + 3, base + 4)
 
 
 def check_ports(bind: str, gateway: str, ports: Ports, services: Services) -> None:
@@ -44,7 +46,7 @@ def check_ports(bind: str, gateway: str, ports: Ports, services: Services) -> No
 
     Args:
         bind: Where the site listens for people.
-        gateway: Where the hub listens for people's servers.
+        gateway: Where hub and console listen for people's servers.
         ports: The site's ports.
         services: What runs the site's programs.
 
@@ -57,6 +59,7 @@ def check_ports(bind: str, gateway: str, ports: Ports, services: Services) -> No
         (LOOPBACK, ports.proxy_api),
         (LOOPBACK, ports.console),
         (gateway, ports.hub),
+        (gateway, ports.server_api),
     ):
         free_or_raise(address, port, ours=ours, base=ports.public)
 
@@ -131,8 +134,8 @@ def _named(pid: int | None) -> str:
 
 
 def _proposal(address: str, base: int) -> str:
-    """Return the next base port that has all four ports free, as the end of a sentence."""
-    for candidate in range(base + PROPOSAL_STEP, LAST_PORT - 3, PROPOSAL_STEP):
-        if all(_try(address, port) is None for port in range(candidate, candidate + 4)):
-            return f"; {candidate} to {candidate + 3} are free: --port {candidate}"
+    """Return the next base port that has all five ports free, as the end of a sentence."""
+    for candidate in range(base + PROPOSAL_STEP, LAST_PORT - 4, PROPOSAL_STEP):
+        if all(_try(address, port) is None for port in range(candidate, candidate + 5)):
+            return f"; {candidate} to {candidate + 4} are free: --port {candidate}"
     return ""

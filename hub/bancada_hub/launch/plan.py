@@ -29,11 +29,13 @@ _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Who:
-    """The person a server is for."""
+    """The person a server is for. `language` is what they chose in their profile; empty follows the page."""
 
     name: str
     uid: int
     disabled: bool
+    must_change_password: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Where:
     slug: str
     gid: int
     member: bool
+    archived: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class Facts:
         where: The project of this server's name, if there is one.
         what: The published revision, if there is one.
         preparation: How far the site's preparation is, in words for a researcher; empty when it has ended.
+        server_api: Where the server reaches the site.
     """
 
     site_id: str
@@ -110,6 +114,7 @@ class Facts:
     where: Where | None
     what: What | None
     preparation: str
+    server_api: str = ""
 
 
 @dataclass(frozen=True)
@@ -236,6 +241,8 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         kind=choices.kind,
         revision=what.digest,
         sources=facts.sources,
+        server_api=facts.server_api,
+        language=who.language or choices.language,
     )
     return LaunchPlan(
         key=key,
@@ -264,6 +271,12 @@ def _person(who: Who | None) -> Who:
         )
     if who.disabled:
         raise LaunchRefused("This account is disabled.", fix="Ask an administrator.", reason=Reason.DISABLED)
+    if who.must_change_password:
+        raise LaunchRefused(
+            "Somebody else knows this account's password.",
+            fix="Choose one of your own first.",
+            reason=Reason.PASSWORD_TO_CHANGE,
+        )
     if not _ACCOUNT.fullmatch(who.name):
         raise LaunchRefused(
             f"The account name “{who.name}” cannot be used on a machine: small letters, digits and . _ - can.",
@@ -285,6 +298,12 @@ def _project(facts: Facts, who: Who) -> Where:
         raise _not_yours(facts.server_name, who, Reason.UNKNOWN_PROJECT)
     if not facts.where.member:
         raise _not_yours(facts.server_name, who, Reason.NOT_A_MEMBER)
+    if facts.where.archived:
+        raise LaunchRefused(
+            f"The project “{facts.where.slug}” is archived: its files are kept, and nothing starts in it.",
+            fix="Ask a lead of its lab to open it again, or work in another project.",
+            reason=Reason.ARCHIVED,
+        )
     return facts.where
 
 

@@ -9,9 +9,11 @@ class Reason(StrEnum):
     BAD_OPTIONS = "bad-options"
     UNKNOWN_PERSON = "unknown-person"
     DISABLED = "disabled"
+    PASSWORD_TO_CHANGE = "password-to-change"  # noqa: S105 - a reason
     UNNAMED_SERVER = "unnamed-server"
     UNKNOWN_PROJECT = "unknown-project"
     NOT_A_MEMBER = "not-a-member"
+    ARCHIVED = "archived"
     NO_IMAGE_YET = "no-image-yet"
     IMAGE_MISSING = "image-missing"
     IMAGE_TAMPERED = "image-tampered-with"

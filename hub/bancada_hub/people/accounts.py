@@ -1,24 +1,41 @@
-"""Local accounts: names, passwords, and adding a person."""
+"""Local accounts: names, passwords, adding a person, switching accounts off.
+
+A name is the key of a person, exactly as it is: nothing is lower-cased or cut to make two names one.
+"""
 
 import re
 import secrets
 from dataclasses import dataclass
-from functools import cache
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy.orm import Session
 
-from bancada_hub.errors import PeopleError
+from bancada_hub.errors import NotFound, PeopleError, told
+from bancada_hub.naming import ACCOUNT, checked_title, shown
+from bancada_hub.people.passwords import SHORTEST_PASSWORD, hash_password
+from bancada_hub.people.sign_in import SignIn, change_password, sign_in
+from bancada_hub.roles import Action, Actor
 from bancada_hub.site import Site
-from bancada_hub.store import people, projects
+from bancada_hub.store import people, projects, trace
 from bancada_hub.store.database import Store
+from bancada_hub.store.standing import require
 
-NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
-"""Names that passwd(5), a path, a URL and a host's log can all carry as they are."""
+__all__ = [
+    "SHORTEST_PASSWORD",
+    "NewAccount",
+    "SignIn",
+    "add_account",
+    "change_password",
+    "check_name",
+    "disable_account",
+    "enable_account",
+    "reset_password",
+    "set_preferences",
+    "sign_in",
+]
 
 TAKEN_NAMES = frozenset({"root", "daemon", "nobody", "bancada"})
-SHORTEST_PASSWORD = 15
-"""Characters. NIST SP 800-63B-4 allows 8 beside a second factor and asks for 15 without one; generated ones have 20."""
+LANGUAGES = ("", "en", "pt-BR")
+THEMES = ("", "light", "dark")
 
 
 @dataclass(frozen=True)
@@ -30,12 +47,16 @@ class NewAccount:
         admin: Whether they run the site.
         password: Their password; None makes one.
         project_slugs: Shared projects to join, beside the personal one that everybody has.
+        display_name: What pages call them; empty for the account name.
+        must_change: Whether they choose a password of their own at the first sign-in, as somebody else knows this one.
     """
 
     name: str
     admin: bool = False
     password: str | None = None
     project_slugs: tuple[str, ...] = ()
+    display_name: str = ""
+    must_change: bool = True
 
 
 def check_name(name: str) -> None:
@@ -45,71 +66,155 @@ def check_name(name: str) -> None:
         PeopleError: Names what is wrong and a name that would do.
     """
     if name in TAKEN_NAMES:
-        msg = f"The name “{name}” belongs to the system."
-        raise PeopleError(msg, fix="Choose another name.")
-    if not NAME.fullmatch(name):
+        msg = told("The name “%(name)s” belongs to the system.", name=name)
+        raise PeopleError(msg, fix=told("Choose another name."))
+    if not ACCOUNT.fullmatch(name):
         near = re.sub(r"[^a-z0-9._-]", "-", name.lower()).strip("-._")[:32]
-        msg = (
-            f"“{name}” cannot be an account name: 1 to 32 characters of a-z, 0-9, dot, underscore and hyphen, "
-            "first a letter."
+        msg = told(
+            "“%(name)s” cannot be an account name: 1 to 32 characters of a-z, 0-9, dot, underscore and hyphen, first "
+            "a letter. Capital letters are not made small: a name is one key, as it is typed.",
+            name=shown(name),
         )
-        raise PeopleError(msg, fix=f"Try “{near}”." if NAME.fullmatch(near) else "")
+        fits = ACCOUNT.fullmatch(near) and near not in TAKEN_NAMES
+        raise PeopleError(msg, fix=told("Try “%(near)s”.", near=near) if fits else told("Choose another name."))
 
 
-def add_account(store: Store, site: Site, new: NewAccount) -> tuple[people.Person, str]:
+def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tuple[people.Person, str]:
     """Add a person with a local account.
 
     Returns:
         The person, and the password to tell them: it is kept nowhere.
 
     Raises:
+        Forbidden: The actor is no administrator.
         PeopleError: The name is taken or not possible, the password too short, or a project unknown.
     """
     check_name(new.name)
+    display_name = checked_title(new.display_name) if new.display_name else ""
     password = new.password if new.password is not None else secrets.token_urlsafe(15)
-    hashed = hash_password(password)
-    first = people.FirstNumbers(site.people.uid_min, site.people.gid_min)
-    with store.write() as session:
+    set_to = people.NewPassword(hash_password(password), new.must_change)
+    with trace.change(store, actor, "person.add", f"person:{new.name}") as made:
+        session = made.session
+        require(session, actor, Action.MANAGE_PEOPLE)
         if people.find_person(session, new.name):
-            msg = f"There is an account “{new.name}” already."
-            raise PeopleError(msg, fix="Choose another name; a name is never given twice.")
-        person = people.add_person(session, new.name, hashed, admin=new.admin, first=first)
+            msg = told("There is an account “%(name)s” already.", name=new.name)
+            raise PeopleError(msg, fix=told("Choose another name; a name is never given twice."))
+        first = people.FirstNumbers(_free_uid(store, session, site.people.uid_min), site.people.gid_min)
+        person = people.add_person(session, new.name, set_to.hash, admin=new.admin, first=first)
+        people.set_password(session, person.id, set_to)
+        people.set_display_name(session, person.id, display_name)
         for slug in new.project_slugs:
-            project = projects.find_project(session, slug)
-            if project is None or project.personal:
-                msg = f"There is no project “{slug}”; nobody was added."
-                raise PeopleError(msg)
-            projects.add_member(session, project.id, person.id)
-    return person, password
+            _join(session, actor, slug, person)
+        made.detail |= {"uid": person.uid, "admin": new.admin, "projects": list(new.project_slugs)}
+        return people.get_person(session, person.id), password
 
 
-def hash_password(password: str) -> str:
-    """Return the Argon2id hash of a password (RFC 9106, the library's current parameters).
+def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
+    """Switch an account off: nobody signs in with it and nothing new starts; what runs goes on.
 
     Raises:
-        PeopleError: It is too short.
+        Forbidden: The actor is no administrator.
+        NotFound: There is no such account.
+        PeopleError: It is the last administrator's.
     """
-    if len(password) < SHORTEST_PASSWORD:
-        msg = f"The password has {len(password)} characters; {SHORTEST_PASSWORD} are needed."
-        raise PeopleError(msg)
-    return PasswordHasher().hash(password)
+    with trace.change(store, actor, "person.disable", f"person:{name}") as made:
+        require(made.session, actor, Action.MANAGE_PEOPLE)
+        person = _existing(made.session, name)
+        if [admin.id for admin in people.admins(made.session)] == [person.id]:
+            msg = told("%(name)s is the only administrator.", name=name)
+            raise PeopleError(msg, fix=told("Add another one first: ./bancada user add NAME --admin"))
+        return people.set_disabled(made.session, person.id, disabled=True)
 
 
-@cache
-def _nobodys_hash() -> str:
-    return PasswordHasher().hash(secrets.token_urlsafe(15))
+def enable_account(store: Store, actor: Actor, name: str) -> people.Person:
+    """Switch an account on again.
 
-
-def verify(store: Store, name: str, password: str) -> people.Person | None:
-    """Return the person whose name and password these are, unless the account is disabled.
-
-    An unknown name costs the same time as a wrong password, so that names cannot be guessed by the clock.
+    Raises:
+        Forbidden: The actor is no administrator.
+        NotFound: There is no such account.
     """
-    with store.read() as session:
-        person = people.find_person(session, name)
-    known = person.password_hash if person and person.password_hash else _nobodys_hash()
-    try:
-        PasswordHasher().verify(known, password)
-    except (VerificationError, InvalidHashError):
-        return None
-    return None if person is None or person.disabled or person.password_hash is None else person
+    with trace.change(store, actor, "person.enable", f"person:{name}") as made:
+        require(made.session, actor, Action.MANAGE_PEOPLE)
+        return people.set_disabled(made.session, _existing(made.session, name).id, disabled=False)
+
+
+def reset_password(store: Store, actor: Actor, name: str, password: str | None = None) -> str:
+    """Give a person another password, which they change at their next sign-in; also opens a locked account.
+
+    Args:
+        store: The database.
+        actor: Who asks.
+        name: Whose.
+        password: The new one; None makes one.
+
+    Returns:
+        The password to tell them: it is kept nowhere.
+
+    Raises:
+        Forbidden: The actor is no administrator.
+        NotFound: There is no such account.
+        PeopleError: The password is too short.
+    """
+    chosen = password if password is not None else secrets.token_urlsafe(15)
+    hashed = hash_password(chosen)
+    with trace.change(store, actor, "person.reset-password", f"person:{name}") as made:
+        require(made.session, actor, Action.MANAGE_PEOPLE)
+        person = _existing(made.session, name)
+        people.set_password(made.session, person.id, people.NewPassword(hashed, must_change=True))
+    return chosen
+
+
+def set_preferences(
+    store: Store, actor: Actor, language: str, theme: str, display_name: str | None = None
+) -> people.Person:
+    """Keep how a person wants their pages.
+
+    Args:
+        store: The database.
+        actor: The person.
+        language: `en`, `pt-BR`, or empty for the browser's.
+        theme: `light`, `dark`, or empty for the system's.
+        display_name: What pages call them; empty for the account name, None leaves it.
+
+    Raises:
+        PeopleError: There is no such language or theme, or the name is not possible.
+    """
+    for value, known in ((language, LANGUAGES), (theme, THEMES)):
+        if value not in known:
+            msg = told("“%(value)s” cannot be chosen here.", value=shown(value))
+            raise PeopleError(msg, fix=told("Choose one of these: %(known)s.", known=", ".join(filter(None, known))))
+    called = checked_title(display_name) if display_name else display_name
+    with trace.change(store, actor, "person.preferences", f"person:{actor.name}") as made:
+        person = _existing(made.session, actor.name)
+        people.set_look(made.session, person.id, language=language, theme=theme)
+        if called is not None:
+            people.set_display_name(made.session, person.id, called)
+        made.detail |= {"language": language, "theme": theme}
+        return people.get_person(made.session, person.id)
+
+
+def _existing(session: Session, name: str) -> people.Person:
+    person = people.find_person(session, name) if ACCOUNT.fullmatch(name) else None
+    if person is None:
+        msg = told("There is no account “%(name)s”.", name=shown(name))
+        raise NotFound(msg, fix=told("See who has one: ./bancada user list"))
+    return person
+
+
+def _free_uid(store: Store, session: Session, first: int) -> int:
+    """Return a uid that nobody had, by the database and by the disk: a restored backup forgets who came after it."""
+    uid = people.next_uid(session, first)
+    while store.places.home(uid).exists() or store.places.state(uid).exists():
+        uid += 1
+    return uid
+
+
+def _join(session: Session, actor: Actor, slug: str, person: people.Person) -> None:
+    project = projects.find_project(session, slug)
+    if project is None or project.personal or project.archived_at:
+        msg = told("There is no project “%(slug)s” to join; nobody was added.", slug=shown(slug))
+        raise PeopleError(msg, fix=told("See which there are: ./bancada project list"))
+    projects.add_member(session, project.id, person.id)
+    detail = {"person": person.name, "lead": False}
+    trace.audit(session, trace.Entry(actor, "project.add-member", f"project:{slug}", detail=detail))
+    trace.ledger(session, trace.NewLedgerEntry("membership.granted", project.id, person.id, {"lead": False}))

@@ -2,13 +2,25 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from jupyterhub.auth import Authenticator
+from jupyterhub.handlers.login import LoginHandler
 
-from bancada_hub.people.accounts import verify
+from bancada_hub.people.sign_in import sign_in
 from bancada_hub.store import people, projects
 from bancada_hub.store.database import Store
+
+
+class SignInHandler(LoginHandler):
+    """The hub's sign-in page, which can also say for how long an account is locked."""
+
+    locked_until: datetime | None = None
+
+    def _render(self, *arguments: Any, **values: Any) -> Any:  # noqa: ANN401 - JupyterHub's signature
+        left = self.locked_until - datetime.now(UTC) if self.locked_until else None
+        return super()._render(*arguments, locked_s=max(left.total_seconds(), 1.0) if left else 0.0, **values)
 
 
 class LocalAccounts(Authenticator):
@@ -19,11 +31,22 @@ class LocalAccounts(Authenticator):
 
     store: ClassVar[Store]
 
+    def get_handlers(self, app: Any) -> list[tuple[str, type]]:  # noqa: ANN401 - JupyterHub's signature
+        """Return the sign-in page."""
+        return [("/login", SignInHandler)]
+
+    def normalize_username(self, username: str) -> str:
+        """Return the name as it is: a name is a key, and lower-casing would make two names one."""
+        return username
+
     async def authenticate(self, handler: Any, data: Mapping[str, str]) -> dict[str, Any] | None:  # noqa: ANN401
-        """Return the person's name and groups when name and password fit."""
-        name = data.get("username", "").strip().lower()
-        person = await asyncio.to_thread(verify, self.store, name, data.get("password", ""))
-        return await asyncio.to_thread(self._model, person.name) if person else None
+        """Return the person's name and groups when name and password fit; a disabled account looks like a wrong one."""
+        name, password = data.get("username", ""), data.get("password", "")
+        origin = handler.request.remote_ip or ""
+        outcome = await asyncio.to_thread(sign_in, self.store, name, password, origin)
+        if outcome.locked_until:
+            handler.locked_until = outcome.locked_until
+        return await asyncio.to_thread(self._model, outcome.person.name) if outcome.person else None
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> dict[str, Any] | bool:  # noqa: ANN401
         """Return a person's groups as they are now; False ends the session of a disabled person."""

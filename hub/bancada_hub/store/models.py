@@ -1,8 +1,9 @@
 """The tables. Rows never leave the store: repositories hand out frozen values."""
 
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Float, ForeignKey, MetaData, String, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, DateTime, Float, ForeignKey, MetaData, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -56,10 +57,37 @@ class PersonRow(Base):
     admin: Mapped[bool] = mapped_column(default=False)
     disabled: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(Moment)
+    display_name: Mapped[str] = mapped_column(String(80), default="")
+    language: Mapped[str] = mapped_column(String(8), default="")
+    theme: Mapped[str] = mapped_column(String(16), default="")
+    must_change_password: Mapped[bool] = mapped_column(default=False)
+    failed_sign_ins: Mapped[int] = mapped_column(default=0)
+    locked_until: Mapped[datetime | None] = mapped_column(Moment)
+
+
+class LabRow(Base):
+    """One or more projects with leads of their own. Rows are never deleted."""
+
+    __tablename__ = "labs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    slug: Mapped[str] = mapped_column(String(24), unique=True)
+    title: Mapped[str] = mapped_column(String(80))
+    created_at: Mapped[datetime] = mapped_column(Moment)
+    archived_at: Mapped[datetime | None] = mapped_column(Moment)
+
+
+class LabLeadRow(Base):
+    """Who leads which lab."""
+
+    __tablename__ = "lab_leads"
+
+    lab_id: Mapped[int] = mapped_column(ForeignKey(LabRow.id), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id), primary_key=True)
 
 
 class ProjectRow(Base):
-    """A project. Rows are never deleted, so that a gid is never given twice."""
+    """A project; personal ones have an owner and no lab. Rows are never deleted, so that a gid is never given twice."""
 
     __tablename__ = "projects"
 
@@ -69,6 +97,9 @@ class ProjectRow(Base):
     gid: Mapped[int] = mapped_column(unique=True)
     owner_id: Mapped[int | None] = mapped_column(ForeignKey(PersonRow.id))
     created_at: Mapped[datetime] = mapped_column(Moment)
+    lab_id: Mapped[int | None] = mapped_column(ForeignKey(LabRow.id))
+    archived_at: Mapped[datetime | None] = mapped_column(Moment)
+    version: Mapped[int] = mapped_column(default=1)
 
 
 class MemberRow(Base):
@@ -139,3 +170,48 @@ class OverlayRow(Base):
     base: Mapped[str] = mapped_column(String(80))
     held_by: Mapped[str | None] = mapped_column(String(64))
     held_since: Mapped[datetime | None] = mapped_column(Moment)
+
+
+class AuditRow(Base):
+    """One change, or refusal of one; each row's hash covers the one before it, so that none can be altered unseen."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(Moment)
+    actor: Mapped[str] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(40))
+    subject: Mapped[str] = mapped_column(String(120))
+    origin: Mapped[str] = mapped_column(String(80))
+    result: Mapped[str] = mapped_column(String(16))
+    detail: Mapped[dict[str, Any]] = mapped_column(JSON)
+    previous_hash: Mapped[str] = mapped_column(String(64))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+
+
+class LedgerRow(Base):
+    """What was granted to, or spent by, whom in which project; append only."""
+
+    __tablename__ = "ledger"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(Moment)
+    project_id: Mapped[int | None] = mapped_column(ForeignKey(ProjectRow.id))
+    person_id: Mapped[int | None] = mapped_column(ForeignKey(PersonRow.id))
+    kind: Mapped[str] = mapped_column(String(40))
+    detail: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class NoticeRow(Base):
+    """Something that a person is to be told, once, wherever they are: a page or JupyterLab."""
+
+    __tablename__ = "notices"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id))
+    at: Mapped[datetime] = mapped_column(Moment)
+    level: Mapped[str] = mapped_column(String(16))
+    text: Mapped[str] = mapped_column(Text)
+    action_label: Mapped[str] = mapped_column(String(80), default="")
+    action_url: Mapped[str] = mapped_column(String(400), default="")
+    seen_at: Mapped[datetime | None] = mapped_column(Moment)

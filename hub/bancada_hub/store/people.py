@@ -3,8 +3,9 @@
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
@@ -21,6 +22,17 @@ class Person:
     admin: bool
     disabled: bool
     created_at: datetime
+    display_name: str
+    language: str
+    theme: str
+    must_change_password: bool
+    failed_sign_ins: int
+    locked_until: datetime | None
+
+    @property
+    def shown_name(self) -> str:
+        """What pages call them."""
+        return self.display_name or self.name
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,19 @@ class FirstNumbers:
 
     uid: int
     gid: int
+
+
+@dataclass(frozen=True)
+class NewPassword:
+    """A password that is set, as its hash.
+
+    Args:
+        hash: Argon2id.
+        must_change: Whether the person has to choose their own before anything else.
+    """
+
+    hash: str
+    must_change: bool
 
 
 def people(session: Session) -> list[Person]:
@@ -44,10 +69,9 @@ def find_person(session: Session, name: str) -> Person | None:
 
 def add_person(session: Session, name: str, password_hash: str | None, *, admin: bool, first: FirstNumbers) -> Person:
     """Add a person and their personal project; the uid is new for ever, also when the person is disabled later."""
-    uid = (session.scalar(select(func.max(PersonRow.uid))) or first.uid - 1) + 1
     row = PersonRow(
         name=name,
-        uid=max(uid, first.uid),
+        uid=next_uid(session, first.uid),
         password_hash=password_hash,
         admin=admin,
         disabled=False,
@@ -69,9 +93,61 @@ def add_person(session: Session, name: str, password_hash: str | None, *, admin:
     return _person(row)
 
 
-def set_password(session: Session, person_id: int, password_hash: str) -> None:
-    """Replace a person's password."""
-    session.get_one(PersonRow, person_id).password_hash = password_hash
+def get_person(session: Session, person_id: int) -> Person:
+    """Return the person of this number, who exists."""
+    return _person(session.get_one(PersonRow, person_id))
+
+
+def people_where(session: Session, ids: Select[Any]) -> list[Person]:
+    """Return the people whose numbers a query gives, by name."""
+    query = select(PersonRow).where(PersonRow.id.in_(ids)).order_by(PersonRow.name)
+    return [_person(row) for row in session.scalars(query)]
+
+
+def admins(session: Session) -> list[Person]:
+    """Return those who run the site and can sign in, by name."""
+    return people_where(session, select(PersonRow.id).where(PersonRow.admin, ~PersonRow.disabled))
+
+
+def set_password(session: Session, person_id: int, new: NewPassword) -> None:
+    """Replace a person's password; what was counted against the old one is forgotten."""
+    row = session.get_one(PersonRow, person_id)
+    row.password_hash, row.must_change_password = new.hash, new.must_change
+    row.failed_sign_ins, row.locked_until = 0, None
+    session.flush()
+
+
+def set_disabled(session: Session, person_id: int, *, disabled: bool) -> Person:
+    """Switch an account off or on."""
+    row = session.get_one(PersonRow, person_id)
+    row.disabled = disabled
+    session.flush()
+    return _person(row)
+
+
+def set_display_name(session: Session, person_id: int, display_name: str) -> None:
+    """Set what pages call a person."""
+    session.get_one(PersonRow, person_id).display_name = display_name
+    session.flush()
+
+
+def set_look(session: Session, person_id: int, *, language: str, theme: str) -> None:
+    """Set a person's language and theme; empty follows the browser."""
+    row = session.get_one(PersonRow, person_id)
+    row.language, row.theme = language, theme
+    session.flush()
+
+
+def count_sign_in(session: Session, person_id: int, *, failed: int, locked_until: datetime | None) -> None:
+    """Set how many sign-ins in a row failed, and until when none is let in."""
+    row = session.get_one(PersonRow, person_id)
+    row.failed_sign_ins, row.locked_until = failed, locked_until
+    session.flush()
+
+
+def next_uid(session: Session, first: int) -> int:
+    """Return a uid that no person ever had: rows are never deleted."""
+    return max((session.scalar(select(func.max(PersonRow.uid))) or first - 1) + 1, first)
 
 
 def next_gid(session: Session, first: int) -> int:
@@ -80,4 +156,4 @@ def next_gid(session: Session, first: int) -> int:
 
 
 def _person(row: PersonRow) -> Person:
-    return Person(row.id, row.name, row.uid, row.password_hash, row.admin, row.disabled, row.created_at)
+    return Person(**{name: getattr(row, name) for name in Person.__dataclass_fields__})

@@ -1,24 +1,45 @@
 """Projects and who is in them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from bancada_hub.store.models import MemberRow, ProjectRow
-from bancada_hub.store.people import next_gid
+from bancada_hub.roles import Subject
+from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
+from bancada_hub.store.people import Person, get_person, next_gid
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody in a project."""
+
+    person: Person
+    lead: bool
 
 
 @dataclass(frozen=True)
 class Project:
-    """A project; `owner_id` is set for personal ones."""
+    """A project; `owner_id` is set for personal ones, `lab_id` for all others.
+
+    `version` counts the changes of its words, so that nobody overwrites what they have not read.
+    """
 
     id: int
     slug: str
     title: str
     gid: int
     owner_id: int | None
+    lab_id: int | None = None
+    archived_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def subject(self) -> Subject:
+        """What `bancada_hub.roles.may` is asked about."""
+        return Subject(self.lab_id, self.id, self.personal)
 
     @property
     def personal(self) -> bool:
@@ -32,10 +53,26 @@ def find_project(session: Session, slug: str) -> Project | None:
     return _project(row) if row else None
 
 
-def add_project(session: Session, slug: str, title: str, *, first_gid: int) -> Project:
+def all_projects(session: Session, *, lab_id: int | None = None) -> list[Project]:
+    """Return all shared projects by title, or those of one lab; those in use first."""
+    query = select(ProjectRow).where(ProjectRow.owner_id.is_(None))
+    if lab_id is not None:
+        query = query.where(ProjectRow.lab_id == lab_id)
+    query = query.order_by(ProjectRow.archived_at.is_not(None), ProjectRow.title, ProjectRow.id)
+    return [_project(row) for row in session.scalars(query)]
+
+
+def add_project(session: Session, slug: str, title: str, *, first_gid: int, lab_id: int | None = None) -> Project:
     """Add a project without members."""
-    gid = next_gid(session, first_gid)
-    row = ProjectRow(slug=slug, title=title, gid=gid, owner_id=None, created_at=datetime.now(UTC))
+    row = ProjectRow(
+        slug=slug,
+        title=title,
+        gid=next_gid(session, first_gid),
+        owner_id=None,
+        lab_id=lab_id,
+        version=1,
+        created_at=datetime.now(UTC),
+    )
     session.add(row)
     session.flush()
     return _project(row)
@@ -48,13 +85,82 @@ def add_member(session: Session, project_id: int, person_id: int, *, lead: bool 
         session.flush()
 
 
+def set_title(session: Session, project_id: int, title: str) -> Project:
+    """Change a project's title; its version goes up."""
+    row = session.get_one(ProjectRow, project_id)
+    row.title, row.version = title, row.version + 1
+    session.flush()
+    return _project(row)
+
+
+def set_archived(session: Session, project_id: int, *, archived: bool) -> Project:
+    """Close a project, or open it again; its version goes up."""
+    row = session.get_one(ProjectRow, project_id)
+    row.archived_at, row.version = datetime.now(UTC) if archived else None, row.version + 1
+    session.flush()
+    return _project(row)
+
+
+def members(session: Session, project_id: int) -> list[Member]:
+    """Return who is in a project: leads first, then by name."""
+    query = (
+        select(MemberRow.person_id, MemberRow.lead)
+        .join(PersonRow, PersonRow.id == MemberRow.person_id)
+        .where(MemberRow.project_id == project_id)
+        .order_by(MemberRow.lead.desc(), PersonRow.name)
+    )
+    return [Member(get_person(session, person_id), lead) for person_id, lead in session.execute(query).all()]
+
+
+def count_members(session: Session, project_id: int) -> int:
+    """Return how many people are in a project."""
+    query = select(func.count()).select_from(MemberRow).where(MemberRow.project_id == project_id)
+    return session.scalar(query) or 0
+
+
+def find_member(session: Session, project_id: int, person_id: int) -> Member | None:
+    """Return a person's membership, if they are in the project."""
+    row = session.get(MemberRow, (project_id, person_id))
+    return Member(get_person(session, person_id), row.lead) if row else None
+
+
+def set_member_lead(session: Session, project_id: int, person_id: int, *, lead: bool) -> None:
+    """Give or take the lead of a project; the person is in it."""
+    session.get_one(MemberRow, (project_id, person_id)).lead = lead
+    session.flush()
+
+
+def drop_member(session: Session, project_id: int, person_id: int) -> None:
+    """Take a person out of a project; the person is in it."""
+    session.delete(session.get_one(MemberRow, (project_id, person_id)))
+    session.flush()
+
+
+def outsiders(session: Session, servers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the servers whose person is not in the project: they are to be stopped.
+
+    A disabled person's server goes on, and so does one of an archived project: only nothing new starts there.
+
+    Args:
+        session: A session.
+        servers: Account name and project slug of what runs.
+    """
+    query = (
+        select(PersonRow.name, ProjectRow.slug)
+        .join(MemberRow, MemberRow.person_id == PersonRow.id)
+        .join(ProjectRow, ProjectRow.id == MemberRow.project_id)
+    )
+    inside = {(name, slug) for name, slug in session.execute(query).all()}
+    return [server for server in servers if server not in inside]
+
+
 def projects_of(session: Session, person_id: int) -> list[Project]:
-    """Return the projects that a person is in: shared ones by title, then the personal one."""
+    """Return the projects that a person is in: shared ones by title, then archived ones, then the personal one."""
     query = (
         select(ProjectRow)
         .join(MemberRow, MemberRow.project_id == ProjectRow.id)
         .where(MemberRow.person_id == person_id)
-        .order_by(ProjectRow.owner_id.is_not(None), ProjectRow.title)
+        .order_by(ProjectRow.owner_id.is_not(None), ProjectRow.archived_at.is_not(None), ProjectRow.title)
     )
     return [_project(row) for row in session.scalars(query)]
 
@@ -65,4 +171,4 @@ def is_member(session: Session, project_id: int, person_id: int) -> bool:
 
 
 def _project(row: ProjectRow) -> Project:
-    return Project(row.id, row.slug, row.title, row.gid, row.owner_id)
+    return Project(**{name: getattr(row, name) for name in Project.__dataclass_fields__})

@@ -15,6 +15,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
+from bancada_hub.errors import Told
+
 LOCALES = Path(__file__).parent / "locale"
 LANGUAGES = ("en", "pt_BR")
 COOKIE = "bancada-language"
@@ -35,7 +37,9 @@ class Words:
         return self.language.replace("_", "-")
 
     def gettext(self, message: str, /, **values: object) -> str:
-        """Return a message in this language, with %(name)s places filled."""
+        """Return a message in this language, with %(name)s places filled; those of a told sentence are in it."""
+        if isinstance(message, Told):
+            values, message = message.values, message.template
         translated = self.catalogue.gettext(message)
         return translated % values if values else translated
 

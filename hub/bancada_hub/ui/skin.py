@@ -37,12 +37,14 @@ class Look:
         theme: "light" or "dark"; empty: as the system says.
         contrast: "more"; empty: as the system says.
         admin: Whether the tab Site is shown.
+        lead: Whether the tab Lab is shown.
     """
 
     words: language.Words
     theme: str = ""
     contrast: str = ""
     admin: bool = False
+    lead: bool = False
 
 
 def look_of(request: HTTPServerRequest) -> Look:
@@ -57,8 +59,14 @@ def look_of(request: HTTPServerRequest) -> Look:
         words=language.words(chosen),
         theme=theme if theme in {"light", "dark"} else "",
         contrast=contrast if contrast == "more" else "",
-        admin=cookie(TABS_COOKIE) == "site",
+        admin="site" in cookie(TABS_COOKIE).split("."),
+        lead="lab" in cookie(TABS_COOKIE).split("."),
     )
+
+
+def tabs_value(look: Look) -> str:
+    """Return the cookie that lets the hub's pages show the same tabs; empty for the common ones alone."""
+    return ".".join(name for name, shown in (("lab", look.lead), ("site", look.admin)) if shown)
 
 
 def template_paths() -> list[str]:

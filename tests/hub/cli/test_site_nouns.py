@@ -48,7 +48,7 @@ def test_a_password_can_come_from_a_program(site):
     added = bancada("user", "add", "bot", "--password-stdin", "--json", "--data", str(site.data), given="x" * 20 + "\n")
     assert json.loads(added.stdout) == {"name": "bot", "uid": 2000000, "admin": False}
     short = bancada("user", "add", "bob", "--password-stdin", "--data", str(site.data), given="short\n")
-    assert short.stderr == "error: The password has 5 characters; 15 are needed.\n"
+    assert short.stderr == "error: The password has 5 characters; 15 are needed.\nSeveral words make a good password.\n"
 
 
 def test_a_directory_without_a_site_says_what_to_run(tmp_path):

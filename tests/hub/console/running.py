@@ -14,11 +14,14 @@ import requests
 
 from bancada_hub.host.proxy import ensure_proxy
 from bancada_hub.installation import Facts, Installation, keep_facts, new_site_id, read_installation
-from bancada_hub.people.accounts import NewAccount, add_account
+from bancada_hub.people.accounts import NewAccount, add_account, disable_account
 from bancada_hub.places import Places
+from bancada_hub.projects.labs import add_lab_lead, create_lab
+from bancada_hub.projects.projects import NewProject, add_member, create_project
+from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import load_site
-from bancada_hub.store import catalog, people, projects, steps
+from bancada_hub.store import catalog, steps
 from bancada_hub.store.database import Store, migrate, open_store
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +44,11 @@ def wait_until(done: Callable[[], object], what: str, deadline_s: float = DEADLI
 
 @dataclass
 class RunningSite:
-    """A site with its programs. People: admin (an admin), ana, rui (one project each), off (disabled)."""
+    """A site with its programs.
+
+    People: admin; ana in three projects of the lab light; bia who leads one of them, optics; leo who leads that lab;
+    rui in secret, a project of the lab dark; off (disabled); iris, in nothing yet.
+    """
 
     installation: Installation
     store: Store
@@ -120,15 +127,19 @@ def make_site(data: Path, port: int) -> RunningSite:
 
 def fill(store: Store, installation: Installation) -> None:
     """Add people, projects and a published image."""
-    first_gid = installation.site.people.gid_min
-    with store.write() as session:
-        for slug, title in (("optics", "Optics"), ("slow", "Slow light"), ("broken", "Broken mirror")):
-            projects.add_project(session, slug, title, first_gid=first_gid)
-        projects.add_project(session, "secret", "Secret", first_gid=first_gid)
+    line, site = Actor.command_line(), installation.site
+    create_lab(store, line, "light", "Light lab")
+    create_lab(store, line, "dark", "Dark lab")
+    for slug, title in (("optics", "Optics"), ("slow", "Slow light"), ("broken", "Broken mirror")):
+        create_project(store, site, line, NewProject(slug, title, "light"))
+    create_project(store, site, line, NewProject("secret", "Secret", "dark"))
     mine = ("optics", "slow", "broken")
-    for name, slugs in (("admin", ()), ("ana", mine), ("rui", ("secret",)), ("off", ())):
-        account = NewAccount(name, admin=name == "admin", password=PASSWORD, project_slugs=slugs)
-        add_account(store, installation.site, account)
+    people_of = {"admin": (), "ana": mine, "rui": ("secret",), "off": (), "bia": (), "leo": (), "iris": ()}
+    for name, slugs in people_of.items():
+        account = NewAccount(name, name == "admin", PASSWORD, slugs, must_change=False)
+        add_account(store, site, line, account)
+    add_member(store, line, "optics", "bia", lead=True)
+    add_lab_lead(store, line, "light", "leo")
     publish(store)
 
 
@@ -175,11 +186,8 @@ def clear_steps(store: Store) -> None:
 
 
 def disable(store: Store, name: str) -> None:
-    """Switch an account off, as a later release's command will; the store has no function for it yet."""
-    with store.write() as session:
-        person = people.find_person(session, name)
-        assert person is not None
-        session.get_one(people.PersonRow, person.id).disabled = True
+    """Switch an account off."""
+    disable_account(store, Actor.command_line(), name)
 
 
 class Browser(requests.Session):

@@ -1,76 +1,12 @@
 """The pages in a real Chromium: the way to a notebook, the keyboard, accessibility, languages, light and dark."""
 
-import os
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser as Chromium
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.hub.console.running import PASSWORD, RunningSite, clear_steps, set_steps
+from tests.hub.console.browser import check, sign_in
+from tests.hub.console.running import RunningSite, clear_steps, set_steps
 
 pytestmark = pytest.mark.browser
-
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.fail("Tests with a browser need Chromium. Install: ./bancada test --yes", pytrace=False)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(chromium: Chromium, running: RunningSite) -> Iterator[Page]:
-    context = chromium.new_context(base_url=running.url, viewport={"width": 1280, "height": 800}, locale="en-GB")
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda line: problems.append(line.text) if "Content Security Policy" in line.text else None)
-    yield page
-    context.close()
-    assert problems == []
-
-
-def sign_in(page: Page, name: str = "ana") -> None:
-    page.goto("/")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/services/bancada/")
-
-
-def shoot(page: Page, name: str) -> None:
-    """Keep a picture where BANCADA_TEST_PICTURES says, for people to look at."""
-    folder = os.environ.get("BANCADA_TEST_PICTURES")
-    if folder:
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
-
-
-def check(page: Page, name: str) -> None:
-    """No accessibility violation, in light, dark and with more contrast."""
-    for scheme, contrast in (
-        ("light", "no-preference"),
-        ("dark", "no-preference"),
-        ("light", "more"),
-        ("dark", "more"),
-    ):
-        page.emulate_media(color_scheme=scheme, contrast=contrast)  # type: ignore[arg-type]
-        shoot(page, f"{name}-{scheme}{'-contrast' if contrast == 'more' else ''}")
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{name}, {scheme}, {contrast}: {found.generate_report()}"
-    page.emulate_media(color_scheme="light", contrast="no-preference")
 
 
 def test_two_clicks_from_signing_in_to_a_running_notebook(page: Page) -> None:
@@ -135,7 +71,7 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> 
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.parentElement.id"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert seen == ["start-broken", "reset-broken", "start-optics", "reset-optics"]
+    assert seen == ["start-broken", "reset-broken", "leave-broken", "start-optics"]
     page.get_by_label("Light, dark, contrast").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Dark", exact=True)).to_be_visible()
@@ -144,7 +80,7 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> 
 
 
 def test_language_and_appearance_are_kept_on_all_pages(page: Page) -> None:
-    sign_in(page)
+    sign_in(page, "rui")  # it is kept in the profile, so the tests after this one use another person
     page.get_by_role("button", name="Português").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
     check(page, "work-pt")

@@ -97,21 +97,22 @@ def test_forms_work_without_scripts(ana: Browser) -> None:
     assert page.status_code == 200
     wait_for(ana, "optics", "stopped")
     page = ana.post(API + "projects/optics/start", data={"_xsrf": token, "kind": "rescue; rm"})
-    assert page.status_code == 409
-    assert "The option “kind” is “rescue; rm”" in page.text
+    assert page.status_code == 400
+    assert "The field “kind” can be one of these" in page.text
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"image": "evil/x"}, "There is no option “image”."),
-        ({"kind": True}, "The option “kind” is “True”"),
-        (["rescue"], "The options must be a table"),
+        ({"image": "evil/x"}, "There is no field “image” here."),
+        ({"kind": True}, "The field “kind” must be text."),
+        ({"kind": "gpu"}, "The field “kind” can be one of these: work, rescue."),
+        (["rescue"], "The body must be a table of names and values."),
     ],
 )
 def test_options_that_nobody_offers_are_refused(ana: Browser, body: object, words: str) -> None:
     reply = ana.api("POST", "projects/optics/start", json=body)
-    assert reply.status_code == 409
+    assert reply.status_code == 400
     assert words in reply.json()["message"]
     assert server(ana, "optics")["state"] == "stopped"
 
@@ -120,7 +121,7 @@ def test_a_body_that_is_not_json_is_refused(ana: Browser) -> None:
     token = hidden(ana.get("/services/bancada/").text, "data-xsrf")
     headers = {"Accept": "application/json", "X-XSRFToken": token, "Content-Type": "application/json"}
     reply = ana.post(API + "projects/optics/start", data="{", headers=headers)
-    assert (reply.status_code, reply.json()["message"]) == (400, "The request could not be understood.")
+    assert (reply.status_code, reply.json()["message"]) == (400, "The body is not JSON.")
 
 
 @pytest.mark.parametrize("slug", ["secret", "no-such", "..%2Foptics", "x" * 300])
@@ -149,7 +150,7 @@ def test_site_is_there_for_admins_only(ana: Browser, running: RunningSite) -> No
     page = admin.get("/services/bancada/site")
     assert page.status_code == 200
     assert "0123456789ab" in page.text
-    assert re.search(r"[34] accounts, 1 admin\.", page.text)
+    assert re.search(r"\d accounts, 1 admin\.", page.text)
     assert 'aria-current="page">Site' in page.text
     assert 'href="/services/bancada/site"' in admin.get("/hub/nothing").text, "the hub's pages show the same tabs"
 

@@ -45,8 +45,8 @@ def holder(base: int) -> Iterator[psutil.Process]:
         process.kill()
 
 
-def test_four_ports_from_the_base() -> None:
-    assert Ports.from_base(8000) == Ports(public=8000, proxy_api=8001, console=8002, hub=8003)
+def test_five_ports_from_the_base() -> None:
+    assert Ports.from_base(8000) == Ports(public=8000, proxy_api=8001, console=8002, hub=8003, server_api=8004)
 
 
 def test_free_port(base: int) -> None:
@@ -60,14 +60,14 @@ def test_taken_port_names_its_holder_and_free_ones(base: int, holder: psutil.Pro
         f"Port {base} on 127.0.0.1 is in use by {holder.name()} (process {holder.pid}: {sys.executable} -c import"
     )
     assert caught.value.fix == (
-        f"End that process, or choose another with --port N; {base + 10} to {base + 13} are free: --port {base + 10}."
+        f"End that process, or choose another with --port N; {base + 10} to {base + 14} are free: --port {base + 10}."
     )
 
 
 def test_proposal_skips_what_is_partly_taken(base: int, holder: psutil.Process) -> None:
     with socket.create_server(("127.0.0.1", base + 12)), pytest.raises(HostError) as caught:
         free_or_raise("127.0.0.1", base, base=base)
-    assert caught.value.fix.endswith(f"{base + 20} to {base + 23} are free: --port {base + 20}.")
+    assert caught.value.fix.endswith(f"{base + 20} to {base + 24} are free: --port {base + 20}.")
 
 
 def test_port_of_our_own_process(base: int, holder: psutil.Process) -> None:
@@ -93,8 +93,8 @@ def test_small_port_for_an_ordinary_user() -> None:
     assert str(caught.value) == ("Only root may listen on port 443.\nRun it as root, or choose another with --port N.")
 
 
-def test_any_of_the_four_stops_a_site(base: int, holder: psutil.Process, tmp_path: Path) -> None:
+def test_any_of_the_five_stops_a_site(base: int, holder: psutil.Process, tmp_path: Path) -> None:
     services = services_for("00000000", tmp_path)
     check_ports("127.0.0.1", "127.0.0.1", Ports.from_base(base + 10), services)
     with pytest.raises(HostError, match=rf"Port {base} on 127\.0\.0\.1 is in use by"):
-        check_ports("127.0.0.1", "127.0.0.1", Ports.from_base(base - 3), services)
+        check_ports("127.0.0.1", "127.0.0.1", Ports.from_base(base - 4), services)

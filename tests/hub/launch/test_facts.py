@@ -43,6 +43,32 @@ def test_facts_say_who_where_and_what(context: LaunchContext) -> None:
     assert refused.value.reason == "not-a-member"
 
 
+def test_nothing_starts_in_an_archived_project_nor_before_a_password_is_ones_own(context: LaunchContext) -> None:
+    with context.store.write() as session:
+        first = people.FirstNumbers(2_000_000, 2_000_000)
+        ana = people.add_person(session, "ana", None, admin=False, first=first)
+        main = projects.add_project(session, "main", "Main", first_gid=2_000_000)
+        projects.add_member(session, main.id, ana.id)
+        catalog.put_image(session, "minimal", "Minimal", "")
+        catalog.publish_revision(session, "minimal", BUILT)
+        people.set_password(session, ana.id, people.NewPassword("x", must_change=True))
+    assert reason(context) == "password-to-change"
+    with context.store.write() as session:
+        people.set_password(session, ana.id, people.NewPassword("x", must_change=False))
+        projects.set_archived(session, main.id, archived=True)
+    assert reason(context) == "archived"
+    with context.store.write() as session:
+        people.set_disabled(session, ana.id, disabled=True)
+    assert reason(context) == "disabled"
+
+
+def reason(context: LaunchContext) -> str:
+    """Return why ana's start in main is refused."""
+    with pytest.raises(LaunchRefused) as refused:
+        plan(read_facts(context, "ana", "main"), Choices())
+    return refused.value.reason
+
+
 def test_memory_becomes_bytes_and_shm_its_share(context: LaunchContext) -> None:
     found = read_facts(context, "nobody-here", "").limits
     assert (found.memory_bytes, found.shm_bytes) == (4 * 1024**3, 2 * 1024**3)

@@ -77,6 +77,14 @@ def test_packages_in_the_home_are_on_nobodys_path_and_caches_count_on_no_quota()
     assert variables["HOME"] == "/home/ana"
 
 
+@pytest.mark.parametrize(
+    ("profile", "of_the_page", "expected"), [("pt-BR", "en", "pt-BR"), ("", "pt-BR", "pt-BR"), ("", "", "")]
+)
+def test_the_profiles_language_comes_before_the_pages(profile: str, of_the_page: str, expected: str) -> None:
+    made = plan(facts(who=replace(ANA, language=profile)), Choices(language=of_the_page))
+    assert dict(made.environment)["BANCADA_LANGUAGE"] == expected
+
+
 def test_a_sites_sources_of_packages_reach_a_server() -> None:
     sources = PackageSources(index_url="https://index.example/simple", ca_bundle=Path("/etc/site.pem"))
     made = plan(facts(sources=sources), WORK)
@@ -159,6 +167,7 @@ def test_options_that_nobody_offers_are_refused(raw: object, says: str) -> None:
 def test_no_options_are_the_defaults() -> None:
     assert parse_choices({}) == Choices(kind="work")
     assert parse_choices({"kind": "rescue"}) == Choices(kind="rescue")
+    assert parse_choices({"language": "pt-BR"}) == Choices(language="pt-BR")
 
 
 def test_a_forms_fields_become_options() -> None:

@@ -11,8 +11,8 @@ from bancada_hub.launch import planned
 from bancada_hub.ui import language, skin
 
 HUB = Path(skin.__file__).parents[1]
-FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "NewStep": (2,)}
-PLACES = (HUB / "console", HUB / "ui", HUB / "catalog")
+FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "told": None, "NewStep": (2,)}
+PLACES = tuple(HUB / name for name in ("console", "ui", "catalog", "people", "projects", "store", "naming.py"))
 
 
 def in_templates() -> dict[str | tuple[str, ...], Path]:
@@ -30,7 +30,7 @@ def in_code() -> dict[str | tuple[str, ...], Path]:
     """Return the messages of all Python files that a page may show, and the stages of a start."""
     found: dict[str | tuple[str, ...], Path] = {}
     for folder in PLACES:
-        for path in sorted(folder.rglob("*.py")):
+        for path in [folder] if folder.is_file() else sorted(folder.rglob("*.py")):
             with path.open("rb") as file:
                 for _, message, _, _ in extract("python", file, keywords=FUNCTIONS):
                     found[message] = path

@@ -1,25 +1,35 @@
-"""What all handlers do alike: who asks, in which language, from a fresh page; and how an error is told."""
+"""What all handlers do alike: who asks, whether they may, from a fresh page, and in which language."""
 
+import asyncio
 import json
 import logging
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
 
 from jupyterhub.services.auth import HubOAuth, HubOAuthenticated, UserNotAllowed
 from tornado.web import HTTPError, RequestHandler
 
+from bancada_hub.console.access import Who, leads_something, may_call
+from bancada_hub.console.asker import Asker, find_asker
 from bancada_hub.console.context import Context
 from bancada_hub.console.errors import (
     HubAwayError,
     NoAccountError,
     NotSignedInError,
+    NotThereError,
+    PasswordFirstError,
     StalePageError,
     WeakTokenError,
     answer_for,
 )
+from bancada_hub.console.routes import PREFIX, READING, Route, Rule, read_body
 from bancada_hub.errors import BancadaError
-from bancada_hub.ui.skin import TABS_COOKIE, Look, look_of
-
-PREFIX = "/services/bancada/"
+from bancada_hub.roles import Actor
+from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
+from bancada_hub.ui import language
+from bancada_hub.ui.skin import TABS_COOKIE, THEME_COOKIE, Look, look_of, tabs_value
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -35,14 +45,16 @@ log = logging.getLogger(__name__)
 
 
 class Handler(HubOAuthenticated, RequestHandler):
-    """The root of all handlers.
+    """The root of all handlers: nothing is answered but what its route declares, to whom it declares."""
 
-    `public` handlers answer anybody; all others only people who are signed in at the hub.
-    """
-
-    public: ClassVar[bool] = False
-    json_only: ClassVar[bool] = False
+    json_only = False
     _signed_in: dict[str, Any] | None = None
+    _asker: Asker | None = None
+
+    def initialize(self, route: Route) -> None:
+        """Take the declaration that this handler answers for."""
+        self.route = route
+        self.body: dict[str, Any] = {}
 
     @property
     def context(self) -> Context:
@@ -63,15 +75,36 @@ class Handler(HubOAuthenticated, RequestHandler):
 
     @property
     def look(self) -> Look:
-        """How this request wants its page."""
-        return look_of(self.request)
+        """How this request wants its page: what the person chose in their profile goes before this browser's choice."""
+        look = look_of(self.request)
+        if self._asker is None:
+            return look
+        person, standing = self._asker.person, self._asker.standing
+        return replace(
+            look,
+            words=language.words(person.language.replace("-", "_")) if person.language else look.words,
+            theme=person.theme or look.theme,
+            admin=standing.admin,
+            lead=leads_something(standing),
+        )
+
+    @property
+    def asker(self) -> Asker:
+        """Who asks, as the database has it at this request."""
+        if self._asker is None:
+            raise NotSignedInError
+        return self._asker
 
     @property
     def person_name(self) -> str:
         """The account name of the one who asks."""
-        if self._signed_in is None:
-            raise NotSignedInError
-        return str(self._signed_in["name"])
+        return self.asker.person.name
+
+    @property
+    def actor(self) -> Actor:
+        """The one who asks, as the audit names them."""
+        person = self.asker.person
+        return Actor(person.id, person.name, person.admin, origin=self.request.remote_ip or "")
 
     @property
     def wants_json(self) -> bool:
@@ -89,40 +122,93 @@ class Handler(HubOAuthenticated, RequestHandler):
         return self._signed_in
 
     async def prepare(self) -> None:
-        """Find out who asks, unless anybody may."""
-        if self.public:
+        """Find out who asks and whether they may, and read what they sent; anything else is refused here."""
+        method = self.request.method or ""
+        rule = self.route.rules.get(method)
+        if rule is None:
+            raise HTTPError(405)
+        if rule.who is Who.ANYBODY:
             return
         if "Authorization" not in self.request.headers:
             self._refuse_stale_page()
         self._signed_in = await self._identify()
         if self._signed_in is None:
-            if self.request.method == "GET" and not self.wants_json:
+            if method == "GET" and not self.wants_json:
                 self.redirect(self.get_login_url())
                 return
             raise NotSignedInError
-        if self.request.method != "GET":
-            self._refuse_weak_token(self._signed_in)
+        await self._let_in(rule, self._signed_in)
+
+    async def _let_in(self, rule: Rule, model: dict[str, Any]) -> None:
+        names = dict(zip(self.route.names, self.path_args, strict=True))
+        self._asker = asker = await asyncio.to_thread(find_asker, self.context.launch.store, str(model["name"]), names)
+        if not may_call(rule.who, asker.standing, asker.subject):
+            raise NotThereError
+        reading = self.request.method in READING
+        if not reading:
+            self._refuse_weak_token(model)
+        if self._first_password_stays(rule):
+            return
+        if not reading:
+            self.body = read_body(self.request, rule.body)
+        elif not self.wants_json:
+            self._let_hub_pages_look_alike()
+
+    @asynccontextmanager
+    async def recorded(self, subject: str, **detail: str) -> AsyncIterator[None]:
+        """Put on record what the block does, or that it was refused; for what is done outside the database.
+
+        What is changed in the database is recorded there, in the same transaction.
+        """
+        action = self.route.rules[self.request.method or ""].audit
+        try:
+            yield
+        except BancadaError as error:
+            await self._record(Entry(self.actor, action, subject, REFUSED, {**detail, "why": error.what}))
+            raise
+        await self._record(Entry(self.actor, action, subject, DONE, dict(detail)))
+
+    async def _record(self, entry: Entry) -> None:
+        def write() -> None:
+            with self.context.launch.store.write() as session:
+                audit(session, entry)
+
+        await asyncio.to_thread(write)
+
+    def _first_password_stays(self, rule: Rule) -> bool:
+        if rule.with_first_password or not self.asker.person.must_change_password:
+            return False
+        if self.request.method == "GET" and not self.wants_json:
+            self.redirect(PREFIX + "profile")
+            return True
+        raise PasswordFirstError
+
+    def _let_hub_pages_look_alike(self) -> None:
+        look, secure = self.look, bool(self.context.launch.site.tls_certificate)
+        wanted = {TABS_COOKIE: tabs_value(look)}
+        if self.asker.person.language:
+            wanted[language.COOKIE] = look.words.language
+        if self.asker.person.theme:
+            wanted[THEME_COOKIE] = look.theme
+        for name, value in wanted.items():
+            if self.get_cookie(name, "") != value:
+                self.set_cookie(name, value, path="/", samesite="Lax", secure=secure, expires_days=365)
 
     def page(self, template: str, **values: object) -> str:
         """Return a page or a part of one."""
-        words = self.look.words
+        look = self.look
         return self.context.environment.get_template(template).render(
-            look=values.pop("look", self.look),
-            words=words,
-            _=words.gettext,
-            ngettext=words.ngettext,
+            look=look,
+            words=look.words,
+            _=look.words.gettext,
+            ngettext=look.words.ngettext,
             static=self.static_url,
-            person=values.pop("person", ""),
+            person=self._asker.person.name if self._asker else "",
             tab=values.pop("tab", ""),
             xsrf=self.xsrf_token.decode(),
+            keep=self.xsrf_token.decode() if self._asker else "",
             **values,
         )
-
-    def show_tabs(self, *, admin: bool) -> Look:
-        """Return the look of a page for this person, and let the hub's pages show the same tabs."""
-        self.set_cookie(TABS_COOKIE, "site" if admin else "", path="/", samesite="Lax")
-        look = self.look
-        return Look(look.words, look.theme, look.contrast, admin)
 
     def send_json(self, value: object, status: int = 200) -> None:
         """Answer with JSON."""
@@ -142,9 +228,8 @@ class Handler(HubOAuthenticated, RequestHandler):
             self.send_json({"status": answer.status, "message": message, "fix": fix}, answer.status)
             return
         title = words.gettext(answer.title or "This did not work")
-        person = self._signed_in["name"] if self._signed_in else ""
         again = isinstance(error, HubAwayError)
-        self.finish(self.page("error.html", title=title, message=message, fix=fix, again=again, person=person))
+        self.finish(self.page("error.html", title=title, message=message, fix=fix, again=again))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:  # noqa: ANN401 - tornado's signature
         """Log what is not meant for a person; an error of ours is an answer, not a fault."""

@@ -2,15 +2,16 @@
 
 import asyncio
 
-from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.access import Who
+from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.preparation import describe
 from bancada_hub.console.projects import read_preparation
+from bancada_hub.console.routes import Route, Rule
 
 
 class PreparationState(Handler):
     """Says nothing that a stranger may not know: no error, no path, no address."""
 
-    public = True
     json_only = True
 
     async def get(self) -> None:
@@ -30,4 +31,10 @@ class PreparationState(Handler):
         )
 
 
-ROUTES = [(PREFIX + "api/preparation", PreparationState)]
+ROUTES = [
+    Route(
+        "api/preparation",
+        PreparationState,
+        {"GET": Rule(Who.ANYBODY, "How far the site's preparation is.")},
+    )
+]

@@ -4,20 +4,20 @@ A browser without scripts posts forms here and is sent back to Work; scripts and
 """
 
 import asyncio
-import json
-from typing import Any
-
-from tornado.web import HTTPError
 
 from bancada_hub.console import servers
+from bancada_hub.console.access import Who
 from bancada_hub.console.errors import NotNowError, later
-from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, own_project, read_records, server_of, work_of
+from bancada_hub.console.routes import PREFIX, Field, Route, Rule
+from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
-from bancada_hub.launch.choices import Choices, parse_choices
+from bancada_hub.launch.choices import KINDS, Choices, parse_choices
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.plan import plan
 from bancada_hub.projects.overlay_reset import reset_overlay
+from bancada_hub.roles import Action
 from bancada_hub.store.overlays import OverlayKey
 from bancada_hub.store.projects import Project
 from bancada_hub.ui.language import Words
@@ -55,23 +55,15 @@ class Start(ProjectHandler):
     """POST api/projects/<slug>/start."""
 
     async def post(self, slug: str) -> None:
-        """Start the person's server of this project, after the same plan that the spawner makes.
-
-        The body is JSON or a form, and may hold `kind`: "work" or "rescue".
-        """
+        """Start the person's server of this project, after the same plan that the spawner makes."""
         records, project = await self.own(slug)
-        choices = parse_choices(self._body())
-        await asyncio.to_thread(_check, self, records, project, choices)
-        await self.context.starts.begin(records.person.name, project.slug, {"kind": choices.kind})
+        choices = parse_choices(self.body)
+        async with self.recorded(f"project:{project.slug}", kind=choices.kind):
+            await asyncio.to_thread(_check, self, records, project, choices)
+            await self.context.starts.begin(
+                records.person.name, project.slug, {"kind": choices.kind, "language": self.look.words.tag}
+            )
         self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
-
-    def _body(self) -> Any:  # noqa: ANN401 - untrusted, of any shape; `parse_choices` judges it
-        if not self.request.headers.get("Content-Type", "").startswith("application/json"):
-            return {name: self.get_body_argument(name) for name in self.request.body_arguments if name != "_xsrf"}
-        try:
-            return json.loads(self.request.body or b"{}")
-        except ValueError as error:
-            raise HTTPError(400, "the body is not JSON") from error
 
 
 class Server(ProjectHandler):
@@ -81,12 +73,15 @@ class Server(ProjectHandler):
         """Answer the state of the person's server of this project."""
         records, project = await self.own(slug)
         found = await server_of(self.context, records, project.slug)
-        self.send_json(_server(found, self.look.words))
+        report = self.context.reports.latest(records.person.name, project.slug)
+        running = found.phase is servers.Phase.RUNNING
+        self.send_json({**_server(found, self.look.words), "activity": _activity(report) if running else None})
 
     async def delete(self, slug: str) -> None:
         """Stop the server, or cancel its start."""
         records, project = await self.own(slug)
-        await self.context.hub.stop(records.person.name, project.slug)
+        async with self.recorded(f"project:{project.slug}"):
+            await self.context.hub.stop(records.person.name, project.slug)
         self.done({"project": project.slug, "state": servers.Phase.STOPPING.value})
 
 
@@ -111,7 +106,8 @@ class Reset(ProjectHandler):
             raise NotNowError(
                 later("The environment is in use, so it was not reset."), fix=later("Stop the project, then reset it.")
             )
-        changed = await asyncio.to_thread(_reset, self, records, project)
+        async with self.recorded(f"project:{project.slug}"):
+            changed = await asyncio.to_thread(_reset, self, records, project)
         self.done({"project": project.slug, "reset": changed}, 200)
 
 
@@ -160,10 +156,39 @@ def _server(server: servers.ServerView, words: Words) -> dict[str, object]:
     }
 
 
+def _activity(report: Report | None) -> dict[str, object] | None:
+    """Say what runs in a server as it reported last; nothing when it has not for long: silence is not idleness."""
+    if report is None:
+        return None
+    return {
+        "reported_at": report.at.isoformat(timespec="seconds"),
+        "kernels": len(report.activity.kernels),
+        "busy_kernels": report.busy,
+        "terminals": len(report.activity.terminals),
+        "last_activity": report.last_activity.isoformat(timespec="seconds") if report.last_activity else None,
+    }
+
+
+KIND = Field("kind", "“rescue” starts without the person's changes to the environment", default="work", choices=KINDS)
+OWN = Action.WORK_IN_PROJECT
+STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", audit="server.stop")
+
 ROUTES = [
-    (PREFIX + "api/projects", Projects),
-    (PREFIX + "api/projects/([^/]+)/start", Start),
-    (PREFIX + "api/projects/([^/]+)/server", Server),
-    (PREFIX + "api/projects/([^/]+)/stop", Stop),
-    (PREFIX + "api/projects/([^/]+)/reset", Reset),
+    Route("api/projects", Projects, {"GET": Rule(Who.PERSON, "One's own projects, each with its image and server.")}),
+    Route(
+        "api/projects/{project}/start",
+        Start,
+        {"POST": Rule(OWN, "Start one's own server of a project.", audit="server.start", body=(KIND,))},
+    ),
+    Route(
+        "api/projects/{project}/server",
+        Server,
+        {"GET": Rule(OWN, "The state of one's own server of a project."), "DELETE": STOPS},
+    ),
+    Route("api/projects/{project}/stop", Stop, {"POST": STOPS}),
+    Route(
+        "api/projects/{project}/reset",
+        Reset,
+        {"POST": Rule(OWN, "Throw away one's own changes to a project's environment.", audit="environment.reset")},
+    ),
 ]

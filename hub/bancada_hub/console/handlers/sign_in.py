@@ -3,15 +3,15 @@
 from jupyterhub.services.auth import HubOAuthCallbackHandler
 from tornado.web import HTTPError
 
+from bancada_hub.console.access import Who
 from bancada_hub.console.errors import HubAwayError, NotNowError, later
-from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.handlers.base import Handler
+from bancada_hub.console.routes import Route, Rule
 from bancada_hub.errors import BancadaError
 
 
 class SignedIn(Handler, HubOAuthCallbackHandler):
     """Takes the hub's word for who it is."""
-
-    public = True
 
     async def get(self) -> None:
         """Finish signing in, and go where the person wanted to."""
@@ -30,4 +30,6 @@ def _in_words(error: HTTPError) -> BancadaError:
     )
 
 
-ROUTES = [(PREFIX + "oauth_callback", SignedIn)]
+ROUTES = [
+    Route("oauth_callback", SignedIn, {"GET": Rule(Who.ANYBODY, "The last step of signing in at the hub.")}),
+]

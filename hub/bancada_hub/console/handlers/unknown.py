@@ -2,16 +2,16 @@
 
 from bancada_hub.console.errors import NotThereError
 from bancada_hub.console.handlers.base import Handler
+from bancada_hub.console.routes import Route
 
 
 class Unknown(Handler):
     """Nothing is here."""
-
-    public = True
 
     async def prepare(self) -> None:
         """Say so, whatever the method."""
         raise NotThereError
 
 
-ROUTES = [(".*", Unknown)]
+ANYTHING_ELSE = Route("", Unknown)
+"""Not in the table of routes: it stands behind all of them."""

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 from bancada_hub.console import preparation as progress
 from bancada_hub.console import servers
-from bancada_hub.console.handlers.base import PREFIX, Handler
+from bancada_hub.console.access import Who
+from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
-from bancada_hub.ui.skin import Look
+from bancada_hub.console.routes import Route, Rule
 
 MOVING_S, WORKING_S, STILL_S = 1, 2, 15
 """Seconds until the page asks again: while a server starts or stops, while the site is prepared, else."""
@@ -20,18 +21,8 @@ class WorkPage(Handler):
         """Show a person's projects."""
         records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
         work = await work_of(self.context, records)
-        look = self.show_tabs(admin=records.person.admin)
-        self.finish(
-            self.page(
-                "work.html",
-                look=look,
-                person=records.person.name,
-                tab="work",
-                parts=parts_of(self, work, look),
-                next_s=_next_s(work),
-                work=work,
-            )
-        )
+        parts = parts_of(self, work)
+        self.finish(self.page("work.html", tab="work", parts=parts, next_s=_next_s(work), work=work))
 
 
 class WorkParts(Handler):
@@ -43,28 +34,26 @@ class WorkParts(Handler):
         """Answer {parts, next_s}."""
         records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
         work = await work_of(self.context, records)
-        look = Look(self.look.words, admin=records.person.admin)
-        self.send_json({"parts": parts_of(self, work, look), "next_s": _next_s(work)})
+        self.send_json({"parts": parts_of(self, work), "next_s": _next_s(work)})
 
 
-def parts_of(handler: Handler, work: Work, look: Look) -> dict[str, str]:
+def parts_of(handler: Handler, work: Work) -> dict[str, str]:
     """Return the changing parts of the page by the id of their element."""
-    parts = {"preparation": preparation_part(handler, work.records, look)}
+    parts = {"preparation": preparation_part(handler, work.records)}
     for card in work.cards:
         parts[f"project-{card.project.slug}"] = _card_part(handler, card)
     return parts
 
 
-def preparation_part(handler: Handler, records: Records, look: Look) -> str:
+def preparation_part(handler: Handler, records: Records) -> str:
     """Return the card of the site's preparation; nothing once the site is ready."""
     found = records.preparation
     if found.progress is progress.Progress.READY:
         return ""
     return handler.page(
         "preparation.html",
-        look=look,
         preparation=found,
-        text=progress.describe(found, look.words),
+        text=progress.describe(found, handler.look.words),
         elapsed_s=lambda step: progress.elapsed_s(step, datetime.now(UTC)),
         show_errors=records.person.admin,
     )
@@ -87,4 +76,7 @@ def _next_s(work: Work) -> int:
     return STILL_S if work.records.preparation.progress is progress.Progress.READY else WORKING_S
 
 
-ROUTES = [(PREFIX, WorkPage), (PREFIX + "live", WorkParts)]
+ROUTES = [
+    Route("", WorkPage, {"GET": Rule(Who.PERSON, "The page Work.")}),
+    Route("live", WorkParts, {"GET": Rule(Who.PERSON, "The changing parts of Work.")}),
+]

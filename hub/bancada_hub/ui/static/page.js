@@ -16,10 +16,25 @@ function show(name, value) {
   }
 }
 
+// On the console's pages of somebody signed in, a choice is kept in their profile too, so that it follows them.
+async function keepInProfile(choice) {
+  const token = document.documentElement.dataset.keep;
+  if (token) {
+    await fetch("/services/bancada/api/profile", {
+      method: "POST",
+      headers: { Accept: "application/json", "Content-Type": "application/json", "X-XSRFToken": token },
+      body: JSON.stringify(choice),
+    }).catch(() => null);
+  }
+}
+
 for (const button of document.querySelectorAll("button[data-cookie]")) {
-  button.addEventListener("click", () => {
+  button.addEventListener("click", async () => {
     keep(button.dataset.cookie);
+    const [name, value] = button.dataset.cookie.replace("bancada-", "").split("=");
+    const kept = keepInProfile({ [name]: value.replace("_", "-") });
     if ("reload" in button.dataset) {
+      await kept;
       location.reload();
       return;
     }

@@ -1,0 +1,60 @@
+"""Who asks, what they are, and what the address they ask for names: from the database, in one transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from bancada_hub.console.errors import NoAccountError, NotThereError
+from bancada_hub.roles import SITE, Standing, Subject
+from bancada_hub.store import labs, people, projects
+from bancada_hub.store.database import Store
+from bancada_hub.store.standing import standing_of
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A person at one request.
+
+    Args:
+        person: Their account.
+        standing: What they lead and are in.
+        subject: What the address names.
+    """
+
+    person: people.Person
+    standing: Standing
+    subject: Subject
+
+
+def find_asker(store: Store, name: str, names: Mapping[str, str]) -> Asker:
+    """Return who asks.
+
+    Args:
+        store: The database.
+        name: The account name that the hub vouches for.
+        names: What the address names, by the names in the route: a project's or a lab's slug.
+
+    Raises:
+        NoAccountError: There is no such account, or it is disabled.
+        NotThereError: There is no such project or lab.
+    """
+    with store.read() as session:
+        person = people.find_person(session, name)
+        if person is None or person.disabled:
+            raise NoAccountError
+        return Asker(person, standing_of(session, person.id), _subject(session, names))
+
+
+def _subject(session: Session, names: Mapping[str, str]) -> Subject:
+    if "project" in names:
+        project = projects.find_project(session, names["project"])
+        if project is None:
+            raise NotThereError
+        return project.subject
+    if "lab" in names:
+        lab = labs.find_lab(session, names["lab"])
+        if lab is None:
+            raise NotThereError
+        return Subject(lab_id=lab.id)
+    return SITE

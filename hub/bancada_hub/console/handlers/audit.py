@@ -1,0 +1,61 @@
+"""The tab Audit of Site: who did what, the newest first."""
+
+from dataclasses import asdict
+
+from bancada_hub.console.errors import BadBodyError
+from bancada_hub.console.handlers.acting import Acting
+from bancada_hub.console.routes import Route, Rule
+from bancada_hub.errors import told
+from bancada_hub.roles import Action
+from bancada_hub.store.database import Store
+from bancada_hub.store.trace import AuditEntry, Filter, audit_entries
+
+ROWS_A_PAGE = 100
+LONGEST_TEXT = 120
+NUMBERS = 18
+"""Digits: more is no number of a row."""
+
+
+class AuditPage(Acting):
+    """GET site/audit; `actor`, `action` and `before` in the query choose rows."""
+
+    async def get(self) -> None:
+        """Show a page of the audit."""
+        wanted = self.wanted()
+        rows = await self.do(_rows, self.store, wanted)
+        more = rows[-1].id if len(rows) == ROWS_A_PAGE else None
+        self.finish(self.page("audit.html", tab="site", part="audit", rows=rows, wanted=wanted, more=more))
+
+    def wanted(self) -> Filter:
+        """Return which rows the query asks for."""
+        before = self.get_query_argument("before", "")
+        if before and not (before.isascii() and before.isdigit() and len(before) <= NUMBERS):
+            raise BadBodyError(told("The field “%(name)s” must be a whole number.", name="before"))
+        return Filter(
+            actor=self.get_query_argument("actor", "")[:LONGEST_TEXT],
+            action=self.get_query_argument("action", "")[:LONGEST_TEXT],
+            before_id=int(before) if before else None,
+            limit=ROWS_A_PAGE,
+        )
+
+
+class Audit(AuditPage):
+    """GET api/audit, with the same query."""
+
+    json_only = True
+
+    async def get(self) -> None:
+        """Answer a page of the audit."""
+        rows = await self.do(_rows, self.store, self.wanted())
+        self.send_json({"entries": [asdict(row) | {"at": row.at.isoformat()} for row in rows]})
+
+
+def _rows(store: Store, wanted: Filter) -> list[AuditEntry]:
+    with store.read() as session:
+        return audit_entries(session, wanted)
+
+
+ROUTES = [
+    Route("site/audit", AuditPage, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
+    Route("api/audit", Audit, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
+]

@@ -1,0 +1,112 @@
+"""The REST of the console in OpenAPI 3.1, computed from the routes' declarations."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from bancada_hub.console.access import IN_WORDS, Who
+from bancada_hub.console.routes import PREFIX, READING, Field, Route, Rule
+
+_TYPES = {str: "string", int: "integer", bool: "boolean"}
+_REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+_ABOUT = {
+    "project": "The project's slug",
+    "lab": "The lab's slug",
+    "person": "The account name",
+}
+
+
+def document(routes: Iterable[Route], release: str) -> dict[str, Any]:
+    """Return the description of all routes below `api/`.
+
+    Args:
+        routes: The console's routes.
+        release: The version of Bancada.
+    """
+    paths: dict[str, Any] = {}
+    for route in routes:
+        if route.rest:
+            operations = {method.lower(): _operation(method, rule) for method, rule in route.rules.items()}
+            parameters = [_parameter(name) for name in route.names]
+            paths["/" + route.path] = ({"parameters": parameters} if parameters else {}) | operations
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Bancada", "version": release, "description": "What people and their programs may ask for."},
+        "servers": [{"url": PREFIX.rstrip("/")}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "token": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "“token ” and a token of one's own from /hub/token.",
+                }
+            },
+            "schemas": {"Refusal": _refusal()},
+        },
+    }
+
+
+def _operation(method: str, rule: Rule) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "summary": rule.summary,
+        "description": f"Open to: {IN_WORDS[rule.who]}."
+        + (f" Written to the audit as {rule.audit}." if rule.audit else ""),
+        "responses": {"200": {"description": "Done"}} | _refusals(method, rule),
+    }
+    if rule.who is Who.ANYBODY:
+        found["security"] = []
+    if method not in READING:
+        schema = body_schema(rule.body)
+        content = {"application/json": {"schema": schema}, "application/x-www-form-urlencoded": {"schema": schema}}
+        found["requestBody"] = {"required": bool(schema["required"]), "content": content}
+        found["responses"]["202"] = {"description": "Under way"}
+    return found
+
+
+def body_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
+    """Return the JSON schema of a body."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [each.name for each in fields if each.default is None],
+        "properties": {each.name: _property(each) for each in fields},
+    }
+
+
+def _property(each: Field) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.about}
+    if each.choices:
+        found["enum"] = list(each.choices)
+    if each.default is not None:
+        found["default"] = each.default
+    return found
+
+
+def _parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "description": _ABOUT[name], "schema": {"type": "string"}}
+
+
+def _refusals(method: str, rule: Rule) -> dict[str, Any]:
+    words = {}
+    if rule.who is not Who.ANYBODY:
+        words["401"] = "Nobody is signed in"
+        words["404"] = "There is no such thing, or it is not this person's to see"
+    if method not in READING:
+        words["400"] = "The body has a key that is unknown, missing or of the wrong kind"
+        words["403"] = "The token or the page is not good for this"
+        words["409"] = "Refused in the present state; the message says why and what to do"
+    return {status: {"description": text, "content": _REFUSAL} for status, text in words.items()}
+
+
+def _refusal() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["status", "message", "fix"],
+        "properties": {
+            "status": {"type": "integer"},
+            "message": {"type": "string", "description": "What happened and why, in the language asked for"},
+            "fix": {"type": "string", "description": "What to do; may be empty"},
+        },
+    }

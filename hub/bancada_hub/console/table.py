@@ -1,0 +1,27 @@
+"""All routes of the console, a topic after the other: what it answers, who may call it, what is written down."""
+
+from bancada_hub.console.handlers import (
+    accounts,
+    audit,
+    doctor,
+    labs,
+    members,
+    openapi,
+    preparation,
+    profile,
+    projects,
+    settings,
+    sign_in,
+    site,
+    tabs,
+    work,
+)
+
+_TOPICS = (
+    *(work, tabs, profile, projects),
+    *(labs, members),
+    *(site, accounts, settings, doctor, audit),
+    *(sign_in, preparation, openapi),
+)
+
+ROUTES = tuple(route for topic in _TOPICS for route in topic.ROUTES)

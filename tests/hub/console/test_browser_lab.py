@@ -1,0 +1,111 @@
+"""Lab, Site and Profile in a real Chromium: an admin makes a lab, its lead makes a project, a new person signs in."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bancada_hub.people.accounts import enable_account
+from bancada_hub.roles import Actor
+from tests.hub.console.browser import check, shoot, sign_in
+from tests.hub.console.running import PASSWORD, RunningSite
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_lab_from_nothing_to_a_person_in_a_project(page: Page, running: RunningSite) -> None:
+    sign_in(page, "admin")
+    page.get_by_role("link", name="Site").click()
+    page.get_by_role("link", name="Labs", exact=True).click()
+    page.get_by_label("Title").fill("Soil <b>lab</b>")
+    page.get_by_label("Short name").fill("Soil")
+    page.get_by_role("button", name="Make").click()
+    expect(page.get_by_role("alert")).to_contain_text("Try “soil”.")
+    check(page, "site-labs-refused")
+    page.get_by_label("Short name").fill("soil")
+    page.get_by_role("button", name="Make").click()
+    expect(page.locator("#said")).to_contain_text("The lab soil is made.")
+    expect(page.locator("#said")).to_be_focused()
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_label("Account name").fill("eva")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("[data-password]")).not_to_be_empty()
+    password = page.locator("[data-password]").inner_text()
+    check(page, "site-people")
+    page.goto("/services/bancada/lab/soil")
+    page.get_by_label("Account name").fill("leo")
+    page.get_by_role("button", name="Make lead of the lab").click()
+    expect(page.locator("#said")).to_contain_text("leo leads the lab soil now.")
+    check(page, "lab-empty")
+    page.get_by_label("Title").first.fill("Worms")
+    page.get_by_label("Short name").fill("worms")
+    page.get_by_role("button", name="Make", exact=True).click()
+    card = page.locator("#project-worms")
+    expect(card).to_contain_text("Nobody is in this project yet")
+    card.get_by_label("Account name").fill("eva")
+    card.get_by_role("button", name="Add to the project").click()
+    expect(page.locator("#said")).to_contain_text("eva is in the project, as a lead.")
+    card.get_by_label("Change eva").click()
+    card.get_by_role("button", name="Remove").click()
+    expect(card.get_by_role("alert")).to_contain_text("is the only lead of the project")
+    check(page, "lab")
+    page.context.clear_cookies()
+    sign_in(page, "eva", password)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Profile")
+    check(page, "profile-first")
+    page.get_by_label("Present password").fill(password)
+    page.get_by_label("New password").fill(PASSWORD)
+    page.get_by_role("button", name="Change password").click()
+    expect(page.locator("#said")).to_contain_text("Your password is changed.")
+    page.get_by_role("link", name="Work", exact=True).click()
+    expect(page.locator("#project-worms")).to_contain_text("Worms")
+    shoot(page, "work-eva")
+    page.goto("/services/bancada/lab/dark")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+
+
+@pytest.mark.parametrize("path", ["gpus", "images", "storage", "snapshots", "profile", "lab/light"])
+def test_pages_of_a_lead(page: Page, path: str) -> None:
+    sign_in(page, "leo")
+    page.goto(f"/services/bancada/{path}")
+    check(page, path.replace("/", "-"))
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    shoot(page, f"{path.replace('/', '-')}-narrow")
+
+
+@pytest.mark.parametrize("path", ["site/labs", "site/settings", "site/audit", "site/doctor"])
+def test_pages_of_an_admin(page: Page, path: str) -> None:
+    sign_in(page, "admin")
+    page.goto(f"/services/bancada/{path}")
+    if path == "site/doctor":
+        page.get_by_role("button", name="Run the checks").click()
+        expect(page.locator("#said")).to_be_visible(timeout=60_000)
+    check(page, path.replace("/", "-"))
+
+
+def test_a_person_is_switched_off_and_on_by_keyboard(page: Page, running: RunningSite) -> None:
+    sign_in(page, "admin")
+    page.goto("/services/bancada/site/people")
+    page.get_by_label("Change rui").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Switch off")).to_be_focused()
+    try:
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("The account rui is switched off.")
+        expect(page.get_by_role("row", name="rui")).to_contain_text("Switched off")
+    finally:
+        enable_account(running.store, Actor.command_line(), "rui")
+
+
+def test_the_language_of_the_header_is_kept_in_the_profile(page: Page) -> None:
+    sign_in(page, "bia")
+    page.get_by_role("button", name="Português").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
+    page.context.clear_cookies()
+    sign_in(page, "bia")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
+    page.goto("/services/bancada/lab/light")
+    check(page, "lab-pt")
+    page.get_by_role("button", name="English").click()
+    expect(page.get_by_role("link", name="Work", exact=True)).to_be_visible()

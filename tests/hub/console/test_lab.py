@@ -1,0 +1,250 @@
+"""Labs, projects and people through the pages: who changes what, what is refused, and what the audit says."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from bancada_hub.console.routes import READING
+from bancada_hub.console.table import ROUTES
+from bancada_hub.people.accounts import NewAccount, add_account
+from bancada_hub.roles import Actor
+from bancada_hub.store.trace import Filter, audit_entries, verify
+from tests.hub.console.running import PASSWORD, Browser, RunningSite, hidden, wait_until
+
+CODE = "<script>alert(1)</script>"
+
+
+def signed_in(running: RunningSite, name: str, password: str = PASSWORD) -> Browser:
+    browser = Browser(running)
+    assert browser.sign_in(name, password).status_code == 200
+    return browser
+
+
+@pytest.fixture(scope="module")
+def admin(running: RunningSite) -> Browser:
+    return signed_in(running, "admin")
+
+
+@pytest.fixture(scope="module")
+def lead(running: RunningSite, admin: Browser) -> Iterator[Browser]:
+    """A lead of the lab “plants”, with the projects wheat and maize in it."""
+    made = admin.api("POST", "people", json={"name": "lina", "display_name": "Lina " + CODE}).json()
+    assert admin.api("POST", "labs", json={"slug": "plants", "title": "Plants " + CODE}).status_code == 200
+    assert admin.api("POST", "labs/plants/leads", json={"name": "lina"}).status_code == 200
+    browser = signed_in(running, "lina", made["password"])
+    change = {"old": made["password"], "new": PASSWORD}
+    page = browser.get("/services/bancada/profile").text
+    headers = {"Accept": "application/json", "X-XSRFToken": hidden(page, "data-keep")}
+    refused = browser.get("/services/bancada/api/projects", headers=headers)
+    assert (refused.status_code, refused.json()["fix"]) == (403, "Change it on the page Profile.")
+    assert browser.get("/services/bancada/").url.endswith("/profile"), "led to the profile first"
+    assert browser.post("/services/bancada/api/profile/password", json=change, headers=headers).status_code == 200
+    for slug in ("wheat", "maize"):
+        reply = browser.api("POST", "labs/plants/projects", json={"slug": slug, "title": f"{slug} {CODE}"})
+        assert reply.status_code == 200, reply.text
+    return browser
+
+
+def last_row(running: RunningSite) -> tuple[str, str, str, str]:
+    with running.store.read() as session:
+        row = audit_entries(session, Filter(limit=1))[0]
+    return row.actor, row.action, row.subject, row.result
+
+
+def test_a_lead_adds_people_and_they_see_the_project(lead: Browser, running: RunningSite) -> None:
+    reply = lead.api("POST", "projects/wheat/members", json={"name": "iris"})
+    assert reply.json()["message"] == "iris is in the project."
+    assert last_row(running) == ("lina", "project.add-member", "project:wheat", "done")
+    iris = signed_in(running, "iris")
+    assert "wheat" in [project["slug"] for project in iris.api("GET", "projects").json()["projects"]]
+    assert "maize" not in [project["slug"] for project in iris.api("GET", "projects").json()["projects"]]
+
+
+def test_removing_a_member_stops_what_runs_there_and_says_so(lead: Browser, running: RunningSite) -> None:
+    lead.api("POST", "projects/wheat/members", json={"name": "rui"})
+    rui = signed_in(running, "rui")
+    assert rui.api("POST", "projects/wheat/start", json={}).status_code == 202
+    wait_until(lambda: rui.api("GET", "projects/wheat/server").json()["state"] == "running", "it runs")
+    said = lead.api("POST", "projects/wheat/members/rui/remove", json={}).json()["message"]
+    assert said == "rui is no longer in the project; their files stay. rui had wheat running; it was stopped."
+    assert rui.api("GET", "projects/wheat/server").status_code == 404
+    assert rui.api("POST", "projects/wheat/start", json={}).status_code == 404
+
+
+def test_the_last_lead_stays(lead: Browser) -> None:
+    for path, body in (("members/lina/lead", {"lead": False}), ("members/lina/remove", {}), ("leave", {})):
+        reply = lead.api("POST", f"projects/maize/{path}", json=body)
+        assert reply.status_code == 409
+        assert "the only lead" in reply.json()["message"]
+        assert reply.json()["fix"].startswith("Make somebody else a lead first")
+    project = next(each for each in lead.api("GET", "labs/plants").json()["projects"] if each["slug"] == "maize")
+    assert project["members"] == [{"name": "lina", "lead": True}]
+
+
+def test_of_two_who_edit_one_project_the_second_is_told_who_was_first(lead: Browser, admin: Browser) -> None:
+    project = next(each for each in lead.api("GET", "labs/plants").json()["projects"] if each["slug"] == "maize")
+    first = admin.api("POST", "projects/maize/change", json={"title": "Maize roots", "version": project["version"]})
+    assert first.json()["version"] == project["version"] + 1
+    second = lead.api("POST", "projects/maize/change", json={"title": "Mine", "version": project["version"]})
+    assert second.status_code == 409
+    assert re.match(r"admin changed this project at .* it is now called “Maize roots”", second.json()["message"])
+
+
+def test_text_that_is_code_is_text_on_every_page(lead: Browser, admin: Browser) -> None:
+    lead.api("POST", "projects/wheat/members", json={"name": "bia"})
+    for browser, path in (
+        (lead, "lab/plants"),
+        (lead, "profile"),
+        (lead, ""),
+        (admin, "lab/plants"),
+        (admin, "site/people"),
+        (admin, "site/labs"),
+        (admin, "site/audit"),
+    ):
+        page = browser.get(f"/services/bancada/{path}")
+        assert page.status_code == 200, path
+        assert CODE not in page.text, path
+        assert "&lt;script&gt;" in page.text, path
+
+
+@pytest.mark.parametrize("slug", ["", "Wheat", "1wheat", "x-wheat", "me-wheat", "wheat-", "w" * 25, "a/b", "trigo é"])
+def test_a_short_name_that_cannot_be_is_refused_with_one_that_would_do(lead: Browser, slug: str) -> None:
+    reply = lead.api("POST", "labs/plants/projects", json={"slug": slug, "title": "T"})
+    assert reply.status_code == 409
+    assert reply.json()["fix"]
+
+
+def test_an_unknown_account_is_named(lead: Browser) -> None:
+    reply = lead.api("POST", "projects/wheat/members", json={"name": "nobody-here"})
+    assert (reply.status_code, "nobody-here" in reply.json()["message"]) == (409, True)
+
+
+def test_a_project_leads_page_has_their_own_projects_alone(running: RunningSite) -> None:
+    bia = signed_in(running, "bia")
+    page = bia.get("/services/bancada/lab")
+    assert page.url.endswith("/lab/light")
+    assert 'id="project-optics"' in page.text
+    assert 'id="project-slow"' not in page.text
+    assert "New project" not in page.text
+    assert bia.api("POST", "projects/slow/members", json={"name": "rui"}).status_code == 404
+    assert bia.api("POST", "labs/light/projects", json={"slug": "more", "title": "More"}).status_code == 404
+
+
+def test_forms_without_scripts_say_what_they_did(lead: Browser) -> None:
+    token = hidden(lead.get("/services/bancada/lab/plants").text, "_xsrf")
+    data = {"_xsrf": token, "name": "iris", "lead": "on"}
+    page = lead.post("/services/bancada/api/projects/maize/members", data=data)
+    assert "iris is in the project, as a lead." in page.text
+    assert 'href="/services/bancada/lab/plants"' in page.text
+    stale = lead.post("/services/bancada/api/projects/maize/members", data=data | {"_xsrf": "stale"})
+    assert stale.status_code == 403
+    assert "This page is out of date" in stale.text
+
+
+def test_an_account_is_added_switched_off_and_on_and_given_a_password(admin: Browser, running: RunningSite) -> None:
+    made = admin.api("POST", "people", json={"name": "tomas"}).json()
+    assert len(made["password"]) >= 15
+    assert last_row(running) == ("admin", "person.add", "person:tomas", "done")
+    assert admin.api("POST", "people/tomas/disable", json={}).status_code == 200
+    assert Browser(running).sign_in("tomas", made["password"]).status_code == 403
+    assert admin.api("POST", "people/tomas/enable", json={}).status_code == 200
+    again = admin.api("POST", "people/tomas/password", json={}).json()["password"]
+    assert again != made["password"]
+    assert signed_in(running, "tomas", again).get("/services/bancada/").url.endswith("/profile")
+    last = admin.api("POST", "people/admin/disable", json={})
+    assert (last.status_code, "only administrator" in last.json()["message"]) == (409, True)
+    assert made["password"] not in admin.get("/services/bancada/site/audit").text
+
+
+def test_the_profile_decides_language_and_theme_and_hub_pages_follow(running: RunningSite) -> None:
+    leo = signed_in(running, "leo")
+    assert leo.api("POST", "profile", json={"language": "pt-BR", "theme": "dark"}).status_code == 200
+    leo.cookies.set("bancada-language", "en", domain="127.0.0.1", path="/")
+    page = leo.get("/services/bancada/").text
+    assert '<html lang="pt-BR" data-theme="dark"' in page
+    assert '<html lang="pt-BR"' in leo.get("/hub/nothing").text
+    refused = leo.api("POST", "profile", json={"language": "de"})
+    assert refused.status_code == 400
+    assert leo.api("POST", "profile", json={"language": "", "theme": ""}).status_code == 200
+    wrong = leo.api("POST", "profile/password", json={"old": "wrong-horse-battery", "new": PASSWORD + "2"})
+    assert (wrong.status_code, wrong.json()["message"]) == (403, "The old password is not right.")
+
+
+def test_site_shows_settings_without_secrets_and_the_checks(admin: Browser, running: RunningSite) -> None:
+    page = admin.get("/services/bancada/site/settings").text
+    assert "Grupo de Ótica" in page
+    assert "package" in page
+    found = admin.api("POST", "site/doctor", json={}).json()
+    assert {"settings", "disk", "database", "engine"} <= {check["name"] for check in found["checks"]}
+    assert last_row(running)[1] == "site.examine"
+    assert "database" in admin.get("/services/bancada/site/doctor").text
+
+
+def test_the_audit_is_filtered_and_paged(admin: Browser) -> None:
+    rows = admin.api("GET", "audit?actor=lina&action=project.").json()["entries"]
+    assert rows
+    assert {row["actor"] for row in rows} == {"lina"}
+    older = admin.api("GET", f"audit?before={rows[0]['id']}").json()["entries"]
+    assert all(row["id"] < rows[0]["id"] for row in older)
+    for bad in ("x", "-1", "1" * 30, "²"):
+        assert admin.api("GET", f"audit?before={bad}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("gpus", "This release gives no card to a project"),
+        ("images", "Minimal"),
+        ("storage", "are free on the disk"),
+        ("snapshots", "A snapshot keeps the exact stack of a result."),
+    ],
+)
+def test_the_other_tabs_say_what_is_true(running: RunningSite, path: str, words: str) -> None:
+    assert words in signed_in(running, "iris").get(f"/services/bancada/{path}").text
+
+
+def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
+    """Calls each route that changes something, once, so that it does, and finds its row in the audit."""
+    add_account(running.store, running.installation.site, Actor.command_line(), NewAccount("zoe", password=PASSWORD))
+    steps = [
+        ("api/labs", {}, {"slug": "sea", "title": "Sea"}),
+        ("api/labs/{lab}/change", {"lab": "sea"}, {"title": "Deep sea"}),
+        ("api/labs/{lab}/leads", {"lab": "sea"}, {"name": "admin"}),
+        ("api/labs/{lab}/projects", {"lab": "sea"}, {"slug": "coral", "title": "Coral"}),
+        ("api/projects/{project}/change", {"project": "coral"}, {"title": "Corals", "version": 1}),
+        ("api/projects/{project}/members", {"project": "coral"}, {"name": "zoe", "lead": True}),
+        ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": False}),
+        ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": True}),
+        ("api/projects/{project}/start", {"project": "coral"}, {}),
+        ("api/projects/{project}/stop", {"project": "coral"}, {}),
+        ("api/projects/{project}/reset", {"project": "coral"}, {}),
+        ("api/projects/{project}/leave", {"project": "coral"}, {}),
+        ("api/projects/{project}/members/{person}/remove", {"project": "wheat", "person": "iris"}, {}),
+        ("api/projects/{project}/archive", {"project": "coral"}, {}),
+        ("api/projects/{project}/reopen", {"project": "coral"}, {}),
+        ("api/projects/{project}/archive", {"project": "coral"}, {}),
+        ("api/labs/{lab}/leads/{person}/remove", {"lab": "sea", "person": "admin"}, {}),
+        ("api/labs/{lab}/archive", {"lab": "sea"}, {}),
+        ("api/labs/{lab}/reopen", {"lab": "sea"}, {}),
+        ("api/people", {}, {"name": "yara"}),
+        ("api/people/{person}/disable", {"person": "yara"}, {}),
+        ("api/people/{person}/enable", {"person": "yara"}, {}),
+        ("api/people/{person}/password", {"person": "yara"}, {}),
+        ("api/profile", {}, {"theme": "light"}),
+        ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
+        ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),
+        ("api/site/doctor", {}, {}),
+    ]
+    by_path = {route.path: route for route in ROUTES}
+    for path, names, body in steps:
+        if path.endswith("/reset"):
+            wait_until(lambda: admin.api("GET", "projects/coral/server").json()["state"] == "stopped", "it stopped")
+        address = path.format(**names).removeprefix("api/")
+        reply = admin.api("POST", address, json=body)
+        assert reply.ok, (path, reply.text)
+        assert last_row(running)[1:4:2] == (by_path[path].rules["POST"].audit, "done"), path
+    changing = {route.path for route in ROUTES if set(route.rules) - READING}
+    assert changing - {path for path, _, _ in steps} == {"api/projects/{project}/server"}, "DELETE: test_routes"
+    with running.store.read() as session:
+        assert verify(session) == []

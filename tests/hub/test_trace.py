@@ -1,0 +1,89 @@
+"""The trace: one row a change, a chain that shows what was altered."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, update
+
+from bancada_hub.errors import PeopleError
+from bancada_hub.projects.projects import change_project
+from bancada_hub.store import notices, people, trace
+from bancada_hub.store.models import AuditRow
+from tests.hub.domain import ROOT, Town, make_town
+
+
+@pytest.fixture
+def town(tmp_path: Path):
+    made = make_town(tmp_path / "data")
+    yield made
+    made.store.engine.dispose()
+
+
+def test_a_change_that_fails_leaves_neither_change_nor_row(town: Town) -> None:
+    before = len(town.audited())
+
+    def fail() -> None:
+        with trace.change(town.store, ROOT, "person.add", "person:gil") as made:
+            people.set_display_name(made.session, 1, "Changed")
+            raise PeopleError("no")
+
+    with pytest.raises(PeopleError):
+        fail()
+    assert len(town.audited()) == before
+    with town.store.read() as session:
+        assert people.get_person(session, 1).display_name == ""
+
+
+@pytest.mark.parametrize("field", ["actor", "action", "subject", "origin", "result", "detail", "at"])
+def test_an_altered_row_shows(town: Town, field: str) -> None:
+    value = {"detail": {"x": 1}, "at": trace.datetime.now(trace.UTC)}.get(field, "other")
+    with town.store.write() as session:
+        session.execute(update(AuditRow).where(AuditRow.id == 2).values(**{field: value}))
+    with town.store.read() as session:
+        assert trace.verify(session) == ["Audit row 2 was altered after it was written."]
+
+
+def test_a_removed_row_shows(town: Town) -> None:
+    with town.store.write() as session:
+        session.execute(delete(AuditRow).where(AuditRow.id == 2))
+    with town.store.read() as session:
+        (said,) = trace.verify(session)
+    assert said.startswith("Audit row 3 does not follow")
+
+
+def test_rows_are_found_by_who_what_and_when(town: Town) -> None:
+    change_project(town.store, town.actor("lia"), "wheat", 1, "Wheat 2")
+    (row,) = town.audited(actor="lia", action="project.change")
+    assert row.detail == {"from": "Wheat", "to": "Wheat 2", "version": 2}
+    assert town.audited(subject="project:wheat", since=row.at)[0].id == row.id
+    assert row.id not in {each.id for each in town.audited(before_id=row.id)}
+    assert len(town.audited(limit=2)) == 2
+    assert town.audited(action="%") == []
+
+
+@pytest.mark.database
+def test_the_chain_holds_on_postgresql_too(tmp_path: Path, postgres_url: str) -> None:
+    town = make_town(tmp_path / "data", postgres_url)
+    change_project(town.store, town.actor("lia"), "wheat", 1, "Weizen \\ “ü” 👩\u200d🔬")
+    with pytest.raises(PeopleError):
+        change_project(town.store, town.actor("eva"), "wheat\0", 1, "Mine")
+    rows = town.audited()
+    assert {row.result for row in rows} == {"done", "refused"}
+    with town.store.write() as session:
+        session.execute(update(AuditRow).where(AuditRow.id == rows[0].id).values(actor="lia"))
+    with town.store.read() as session:
+        assert len(trace.verify(session)) == 1
+    town.store.engine.dispose()
+
+
+def test_a_notice_is_told_once_to_its_person(town: Town) -> None:
+    with town.store.write() as session:
+        told = notices.add_notice(session, 1, notices.NewNotice("<b>5 min left</b>", "warning", "Extend", "/x"))
+        assert notices.unseen_notices(session, 1) == [told]
+        assert notices.unseen_notices(session, 1, after_id=told.id) == []
+        assert not notices.mark_notice_seen(session, 2, told.id)
+        assert notices.mark_notice_seen(session, 1, told.id)
+        assert notices.unseen_notices(session, 1) == []
+        for url in ("https://elsewhere/", "//elsewhere", "javascript:alert(1)", "/\\elsewhere"):
+            with pytest.raises(ValueError, match="a path of this site"):
+                notices.add_notice(session, 1, notices.NewNotice("x", action_label="y", action_url=url))
