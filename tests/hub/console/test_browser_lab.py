@@ -1,10 +1,13 @@
 """Lab, Site and Profile in a real Chromium: an admin makes a lab, its lead makes a project, a new person signs in."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from bancada_hub.people.accounts import enable_account
+from bancada_hub.people.accounts import enable_account, set_preferences
 from bancada_hub.roles import Actor
+from bancada_hub.store.people import find_person
 from tests.hub.console.browser import check, shoot, sign_in
 from tests.hub.console.running import PASSWORD, RunningSite
 
@@ -98,12 +101,22 @@ def test_a_person_is_switched_off_and_on_by_keyboard(page: Page, running: Runnin
         enable_account(running.store, Actor.command_line(), "rui")
 
 
-def test_the_language_of_the_header_is_kept_in_the_profile(page: Page) -> None:
-    sign_in(page, "bia")
+@pytest.fixture
+def bia(running: RunningSite) -> Iterator[str]:
+    """A person whose choices are forgotten afterwards, so that no other test meets them."""
+    yield "bia"
+    with running.store.read() as session:
+        person = find_person(session, "bia")
+    assert person
+    set_preferences(running.store, Actor(person.id, person.name, person.admin, "test"), "", "")
+
+
+def test_the_language_of_the_header_is_kept_in_the_profile(page: Page, bia: str) -> None:
+    sign_in(page, bia)
     page.get_by_role("button", name="Português").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
     page.context.clear_cookies()
-    sign_in(page, "bia")
+    sign_in(page, bia)
     expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
     page.goto("/services/bancada/lab/light")
     check(page, "lab-pt")
