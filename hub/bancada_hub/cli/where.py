@@ -28,7 +28,7 @@ def add_port_option(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=os.environ.get("BANCADA_PORT"),
         metavar="N",
-        help="the port of the pages (or BANCADA_PORT); the three above it serve inside the machine",
+        help="the port of the pages (or BANCADA_PORT); the four above it serve inside the machine",
     )
 
 
