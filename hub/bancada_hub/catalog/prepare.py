@@ -178,8 +178,8 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
 
 def _lay_out(client: docker.DockerClient, image: BuiltImage, target: Path, step: "_Step") -> Layout:
     if target.exists() and verify_layout(target):
-        # It is mounted nowhere only when no server runs on it; the kernel refuses nothing, so the old tree moves away
-        # whole and servers that still use it keep it until they stop.
+        # The kernel does not refuse this while the tree is mounted: a server that runs on it loses files it has not
+        # read yet, as it already may have by the change. The guide says to stop servers first.
         step.say("changed on disk: laid out again")
         remove_layout(target)
     return lay_out(client, image.id, "/opt/env", target, step.say)
