@@ -1,0 +1,1 @@
+"""Graphics cards: which there are, who holds them, who waits."""
