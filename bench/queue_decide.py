@@ -5,10 +5,13 @@
 The state: 8 machines' worth of cards (64, two sizes), 12 projects in 3 labs with ceilings, limits, weights, guarantees
 and a rule with hours, 50 people, every card leased, 10,000 requests of 1, 2 or 4 cards. Then, so many times: one lease
 ends, somebody asks, the decision is made (timed), and it is applied. A second run begins with all cards free. All in
-one process, without a database; the garbage collector is as in production.
+one process, without a database. What is there before the first decision is frozen (gc.freeze), so that the garbage
+collector does not walk the queue each time. Wall-clock time is what a person waits; the processor's time of the thread
+is what the decision costs where other programs want the same processor.
 """
 
 import argparse
+import gc
 import random
 import statistics
 import sys
@@ -63,10 +66,15 @@ def make_request(rng: random.Random, number: int, at_s: float) -> Request:
     return Request(number, project, person, shape, at_s)
 
 
-def measure(decisions: int) -> tuple[list[float], list[float]]:
-    """Return how long decisions took that had one card to give, and that had all, in milliseconds."""
+Taken = tuple[float, float]
+"""Milliseconds of a decision, by the clock and of the processor."""
+
+
+def measure(decisions: int) -> tuple[list[Taken], list[Taken]]:
+    """Return how long decisions took that had one card to give, and that had all."""
     rng = random.Random(SEED)
     empty = make_state(rng)
+    gc.freeze()
     full = [_timed(empty, START_S + n)[0] for n in range(max(3, decisions // 20))]
     state, now_s, number, taken = empty, START_S, WAITING, []
     state = events.apply(state, schedule(state, now_s))
@@ -83,11 +91,11 @@ def measure(decisions: int) -> tuple[list[float], list[float]]:
     return taken, full
 
 
-def _timed(state: State, now_s: float) -> tuple[float, State]:
-    begin = time.perf_counter()
+def _timed(state: State, now_s: float) -> tuple[Taken, State]:
+    begin, begin_cpu = time.perf_counter(), time.thread_time()
     decisions = schedule(state, now_s)
-    took_ms = (time.perf_counter() - begin) * 1000
-    return took_ms, events.apply(state, decisions)
+    taken = ((time.perf_counter() - begin) * 1000, (time.thread_time() - begin_cpu) * 1000)
+    return taken, events.apply(state, decisions)
 
 
 def show(name: str, taken: list[float]) -> float:
@@ -95,7 +103,7 @@ def show(name: str, taken: list[float]) -> float:
     ordered = sorted(taken)
     p99 = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
     middle = statistics.median(ordered)
-    print(f"{name:<34} {len(taken):>6} {middle:>9.2f} {p99:>9.2f} {ordered[-1]:>9.2f}")
+    print(f"{name:<44} {len(taken):>6} {middle:>9.2f} {p99:>9.2f} {ordered[-1]:>9.2f}")
     return p99
 
 
@@ -104,10 +112,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How long one decision of the GPU queue takes.")
     parser.add_argument("--decisions", type=int, default=1000, help="how many are timed")
     taken, full = measure(parser.parse_args().decisions)
-    print(f"{WAITING} waiting, {CARDS} cards, {PROJECTS} projects, {PEOPLE} people; milliseconds of one process")
-    print(f"{'':<34} {'n':>6} {'median':>9} {'p99':>9} {'longest':>9}")
-    p99 = show("one lease ended, one request came", taken)
-    show("all 64 cards free", full)
+    print(f"{WAITING} waiting, {CARDS} cards, {PROJECTS} projects, {PEOPLE} people; milliseconds")
+    print(f"{'':<44} {'n':>6} {'median':>9} {'p99':>9} {'longest':>9}")
+    p99 = show("one lease ended, one request came: clock", [clock for clock, _ in taken])
+    show("one lease ended, one request came: processor", [cpu for _, cpu in taken])
+    show("all 64 cards free: clock", [clock for clock, _ in full])
+    show("all 64 cards free: processor", [cpu for _, cpu in full])
     met = p99 <= GOAL_MS
     print(f"Goal: {GOAL_MS:g} ms at p99 when something happened, {'met' if met else 'not met'}.")
     return 0 if met else 1

@@ -269,10 +269,7 @@ def test_the_order_of_rows_decides_nothing():
 
 
 def test_labs_share_before_their_projects_do():
-    limits = replace(
-        rules(ProjectRule(1, 1), ProjectRule(2, 2), ProjectRule(3, 2)), labs={1: LabRule(1), 2: LabRule(2)}
-    )
-    state = State(cards(4), limits)
+    state = State(cards(4), rules(ProjectRule(1, 1), ProjectRule(2, 2), ProjectRule(3, 2)))
     for number in range(1, 13):
         project = number % 3 + 1
         state = ask(state, number, project, project, at_s=T0 + number)

@@ -41,13 +41,15 @@ class Holdings:
 
     def add(self, project_id: int, person_id: int, milli: int) -> None:
         """Count a lease in."""
-        lab, before = self.terms.lab_of(project_id).lab_id, self.beyond(project_id)
+        lab, guaranteed = self.terms.lab_of(project_id).lab_id, self.terms.project(project_id).guarantee * CARD_MILLI
+        before = self.projects.get(project_id, 0)
+        beyond = max(0, before + milli - guaranteed) - max(0, before - guaranteed)
         self.labs[lab] = self.labs.get(lab, 0) + milli
-        self.projects[project_id] = self.projects.get(project_id, 0) + milli
+        self.projects[project_id] = before + milli
         self.people[person_id] = self.people.get(person_id, 0) + milli
         pair = (project_id, person_id)
         self.pairs[pair] = self.pairs.get(pair, 0) + milli
-        self.lab_beyond[lab] = self.lab_beyond.get(lab, 0) + self.beyond(project_id) - before
+        self.lab_beyond[lab] = self.lab_beyond.get(lab, 0) + beyond
 
     def beyond(self, project_id: int) -> int:
         """Return what a project holds beyond its guarantee."""

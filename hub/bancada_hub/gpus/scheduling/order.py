@@ -9,7 +9,6 @@ from bancada_hub.gpus.scheduling.values import CARD_MILLI, Pair, Request, Shape,
 from bancada_hub.gpus.scheduling.waiting import seniority
 
 Key = tuple[float, ...]
-AGED, FAIR = 0.0, 1.0
 
 
 class Order:
@@ -29,21 +28,71 @@ class Order:
         self._state, self._now_s = state, now_s
         self._terms, self._use, self._held = held.terms, use, held
         self._served: set[Pair] = set()
-        self._passed: dict[tuple[Pair, Shape], int] = {}
+        self._passed: dict[tuple[Pair, object], int] = {}
         self._closed: set[object] = set()
-        self._heap = [(self._key(pair, first), pair) for pair in state.waiting.pairs if (first := self.first(pair))]
-        heapq.heapify(self._heap)
+        self._touched: set[Pair] = set()
+        self._kept = {project_id for card in state.cards for project_id in card.reserved_for}
+        self._open: dict[int, set[object]] = {
+            project_id: set(shapes) for project_id, shapes in state.waiting.shapes.items()
+        }
+        self._aged: list[tuple[Key, Pair]] = []
+        self._people: dict[int, list[tuple[Key, Pair]]] = {}
+        self._unsorted: dict[int, list[Pair]] = {}
+        self._projects: list[tuple[Key, int]] = []
+        self._fill()
+
+    def _fill(self) -> None:
+        """Sort the aged, and the projects; the people of a project are sorted when it is its turn."""
+        oldest: dict[int, tuple[float, int]] = {}
+        patience_s, served = self._state.rules.patience_s, self._state.served
+        before_s = self._now_s - patience_s
+        for pair, first in self._state.waiting.oldest.items():
+            age = (first.asked_s, first.id)
+            if first.asked_s < before_s and served.get(pair, 0.0) < before_s:
+                self._aged.append(((self.since(pair, first), *age), pair))
+            project_id = pair[0]
+            self._unsorted.setdefault(project_id, []).append(pair)
+            if project_id not in oldest or age < oldest[project_id]:
+                oldest[project_id] = age
+        self._oldest = oldest
+        self._projects = [(self._share(project_id), project_id) for project_id in oldest]
+        heapq.heapify(self._aged)
+        heapq.heapify(self._projects)
 
     def next(self) -> Request | None:
         """Return whose turn it is, and take their pair out until `again`; None when nobody is left."""
-        while self._heap:
-            key, pair = heapq.heappop(self._heap)
+        while self._aged:
+            _, pair = heapq.heappop(self._aged)
+            first = self.first(pair)
+            if first is not None and self.is_aged(pair, first):
+                return first
+        while self._projects:
+            key, project_id = self._projects[0]
+            fresh = self._share(project_id)
+            if fresh > key:
+                heapq.heapreplace(self._projects, (fresh, project_id))
+                continue
+            first = self._next_of(project_id) if self._open.get(project_id) else None
+            if first is not None:
+                return first
+            heapq.heappop(self._projects)
+        return None
+
+    def _next_of(self, project_id: int) -> Request | None:
+        """Return whose turn it is in a project."""
+        if pairs := self._unsorted.pop(project_id, None):
+            people = [(self._turn(pair, first), pair) for pair in pairs if (first := self.first(pair))]
+            heapq.heapify(people)
+            self._people[project_id] = people
+        people = self._people.get(project_id, [])
+        while people:
+            key, pair = heapq.heappop(people)
             first = self.first(pair)
             if first is None:
                 continue
-            fresh = self._key(pair, first)
-            if fresh > key and self._heap and fresh > self._heap[0][0]:
-                heapq.heappush(self._heap, (fresh, pair))
+            fresh = self._turn(pair, first)
+            if fresh > key and people and fresh > people[0][0]:
+                heapq.heappush(people, (fresh, pair))
                 continue
             return first
         return None
@@ -51,17 +100,28 @@ class Order:
     def again(self, pair: Pair) -> None:
         """Let a pair have another turn."""
         first = self.first(pair)
-        if first is not None:
-            heapq.heappush(self._heap, (self._key(pair, first), pair))
+        if first is None:
+            return
+        if self.is_aged(pair, first):
+            heapq.heappush(self._aged, ((self.since(pair, first), *seniority(first)), pair))
+        elif pair[0] not in self._unsorted:
+            heapq.heappush(self._people[pair[0]], (self._turn(pair, first), pair))
+            if not any(project_id == pair[0] for _, project_id in self._projects):
+                heapq.heappush(self._projects, (self._share(pair[0]), pair[0]))
 
     def first(self, pair: Pair) -> Request | None:
         """Return the oldest request of a pair that was not passed and is not closed."""
-        best: Request | None = None
         if self._closed and self._is_closed(pair):
             return None
-        for line in self._state.waiting.pairs.get(pair, {}).values():
-            place = self._passed.get((pair, line[0].shape), 0)
-            if place < len(line) and (pair, line[0].shape) not in self._closed:
+        oldest, opened = self._state.waiting.oldest.get(pair), self._open.get(pair[0], set())
+        if oldest is None or not opened or (pair not in self._touched and oldest.shape in opened):
+            return oldest if opened else None
+        best: Request | None = None
+        for shape, line in self._state.waiting.pairs[pair].items():
+            if shape not in opened:
+                continue
+            place = self._passed.get((pair, shape), 0) if pair in self._touched else 0
+            if place < len(line) and (pair, shape) not in self._closed:
                 request = line[place]
                 if best is None or seniority(request) < seniority(best):
                     best = request
@@ -75,6 +135,7 @@ class Order:
             in_turn: Whether it was its person's turn, which then begins to count anew.
         """
         pair = (request.project_id, request.person_id)
+        self._touched.add(pair)
         line = self._state.waiting.pairs[pair][request.shape]
         self._passed[pair, request.shape] = bisect_right(line, seniority(request), key=seniority)
         if in_turn:
@@ -83,6 +144,14 @@ class Order:
     def close(self, what: object) -> None:
         """Leave out a line (pair and shape), a pair, a project (its number) or a lab (its rule) from now on."""
         self._closed.add(what)
+        if isinstance(what, tuple) and isinstance(what[1], Shape):
+            self._touched.add(what[0])
+
+    def close_shape(self, shape: Shape, project_id: int | None) -> None:
+        """Leave out all requests of a shape from now on, in one project or in all that no card is kept for."""
+        for each in [project_id] if project_id is not None else [*self._open]:
+            if project_id is not None or each not in self._kept:
+                self._open[each].discard(shape)
 
     def _is_closed(self, pair: Pair) -> bool:
         return not self._closed.isdisjoint((pair, pair[0], self._terms.lab_of(pair[0])))
@@ -99,15 +168,17 @@ class Order:
         """Return how much a person has used, and holds, in a project."""
         return self._use.people.get(pair, 0.0) + self._held.pairs.get(pair, 0) * self._state.rules.ahead_s
 
-    def _key(self, pair: Pair, first: Request) -> Key:
-        if self.is_aged(pair, first):
-            return (AGED, self.since(pair, first), *seniority(first))
-        project_id, rules, terms = pair[0], self._state.rules, self._terms
+    def _share(self, project_id: int) -> Key:
+        """Return what orders projects: the lab's use against its weight, the project's, then its oldest request."""
+        rules, terms = self._state.rules, self._terms
         rule, lab = terms.project(project_id), terms.lab_of(project_id)
         lab_use = self._use.labs.get(lab.lab_id, 0.0) + self._held.lab_beyond.get(lab.lab_id, 0) * rules.ahead_s
         use = self._use.projects.get(project_id, 0.0) + self._held.beyond(project_id) * rules.ahead_s
-        person = self.person_share(pair)
-        return (FAIR, lab_use / lab.weight, use / rule.weight, person, *seniority(first))
+        return (lab_use / lab.weight, use / rule.weight, *self._oldest[project_id])
+
+    def _turn(self, pair: Pair, first: Request) -> Key:
+        """Return what orders the people of a project: their use in it, then their oldest request."""
+        return (self.person_share(pair), *seniority(first))
 
 
 def in_order(order: Order, held: Holdings) -> Iterator[Request]:

@@ -14,16 +14,24 @@ class Board:
         cards: By UUID.
         taken: How many leases hold a card.
         filled: How much of a parent its leased instances are.
+        known: The cards that suit, by what is needed, and by project if some are kept for one.
+        kept: Whether some cards are kept for some projects.
+        free: The cards that take another lease.
     """
 
     cards: Mapping[str, Card]
     taken: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
+    known: dict[object, list[Card]] = field(default_factory=dict)
+    kept: bool = False
+    free: dict[str, Card] = field(default_factory=dict)
 
     @classmethod
     def of(cls, cards: Iterable[Card], leases: Iterable[Lease]) -> "Board":
         """Return the board of an inventory and its leases."""
-        board = cls({card.uuid: card for card in cards})
+        by_uuid = {card.uuid: card for card in cards}
+        free = {uuid: card for uuid, card in by_uuid.items() if card.usable}
+        board = cls(by_uuid, free=free, kept=any(card.mark is Mark.RESERVED for card in by_uuid.values()))
         for lease in leases:
             board.take(lease.cards)
         return board
@@ -33,20 +41,21 @@ class Board:
         for uuid in uuids:
             self.taken[uuid] = self.taken.get(uuid, 0) + 1
             card = self.cards.get(uuid)
-            if card is not None and card.parent:
+            if card is None:
+                continue
+            if self.taken[uuid] >= card.tenants:
+                self.free.pop(uuid, None)
+            if card.parent:
                 self.filled[card.parent] = self.filled.get(card.parent, 0) + card.milli
-
-    def has_seat(self, card: Card) -> bool:
-        """Return whether a card takes another lease."""
-        return card.usable and self.taken.get(card.uuid, 0) < card.tenants
-
-    def empty(self) -> bool:
-        """Return whether no card at all takes another lease."""
-        return not any(self.has_seat(card) for card in self.cards.values())
 
     def suiting(self, shape: Shape, project_id: int) -> list[Card]:
         """Return the cards in service that a project may be given for a shape, taken or not."""
-        return [card for card in self.cards.values() if may_hold(card, project_id) and shape.suits(card)]
+        key = (shape.need, project_id if self.kept else None)
+        found = self.known.get(key)
+        if found is None:
+            found = [card for card in self.cards.values() if may_hold(card, project_id) and shape.suits(card)]
+            self.known[key] = found
+        return found
 
     def place(self, shape: Shape, project_id: int, avoid: frozenset[str] = frozenset()) -> tuple[Card, ...] | None:
         """Return the free cards that a request would get now, or None when there are too few.
@@ -56,7 +65,7 @@ class Board:
             project_id: The project.
             avoid: Cards to leave alone.
         """
-        free = [card for card in self.suiting(shape, project_id) if self.has_seat(card) and card.uuid not in avoid]
+        free = [card for card in self.suiting(shape, project_id) if card.uuid in self.free and card.uuid not in avoid]
         if len(free) < shape.cards:
             return None
         free.sort(key=self._preference)

@@ -13,11 +13,11 @@ lab's ceiling.
 """
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bancada_hub.gpus.scheduling.rules import ProjectRule, Terms, calendar
+from bancada_hub.gpus.scheduling.rules import Terms, calendar
 from bancada_hub.gpus.scheduling.values import CARD_MILLI, Card, Kind, Lease, Request, Shape, State
 
 ROUNDING_S = 1e-3
@@ -30,12 +30,12 @@ class Level:
     Args:
         capacity: How much there is, in thousandths of a card.
         cards: The cards; None for a limit, which counts everything that the projects hold.
-        projects: The projects that a limit is for.
+        projects: The projects that a limit is for; for cards, those whose guarantees are about nothing else.
     """
 
     capacity: int
-    cards: frozenset[str] | None = None
-    projects: frozenset[int] = frozenset()
+    cards: frozenset[str] | None
+    projects: frozenset[int]
 
 
 @dataclass
@@ -45,15 +45,15 @@ class Point:
     Args:
         level: The level.
         at_s: The instant.
-        held: What each project holds beyond it or is due by it.
         floor: What each project may ask for and be due by it.
+        held: What each project holds beyond it or is due by it.
         total: The sum over projects of the greater of the two.
     """
 
     level: Level
     at_s: float
+    floor: dict[int, int]
     held: dict[int, int] = field(default_factory=dict)
-    floor: dict[int, int] = field(default_factory=dict)
     total: int = 0
 
     def rise(self, project_id: int, milli: int) -> int:
@@ -89,32 +89,37 @@ class Bound:
     point: Point | None = None
 
 
+Calendar = list[tuple[float, Terms]]
+
+
 class Promises:
     """The sums, kept up to date while a decision is made.
 
     Args:
         state: The state.
         now_s: The instant decided for.
-        dues: What waiting requests must have, guarantees first.
+        dues: What waiting requests must have.
+        known: The rules from some earlier instant on, if they were worked out already.
     """
 
-    def __init__(self, state: State, now_s: float, dues: Iterable[Due] = ()) -> None:
+    def __init__(self, state: State, now_s: float, dues: Iterable[Due] = (), known: Calendar | None = None) -> None:
         self._state, self._now_s = state, now_s
-        self._calendar = calendar(state.rules, now_s, now_s + max(state.rules.longest_s.values()))
-        self._starts = [at_s for at_s, _ in self._calendar]
-        self.terms = self._calendar[0][1]
+        self.calendar = _from(known, now_s) if known else calendar(state.rules, now_s, now_s + _horizon_s(state))
+        self._starts = [at_s for at_s, _ in self.calendar]
+        self.terms = self.calendar[0][1]
         self._cards = {card.uuid: card for card in state.cards}
         self._general = frozenset(card.uuid for card in state.cards if card.general)
         self._suiting: dict[tuple[str, bool, int, str], frozenset[str]] = {}
-        self._dues: dict[int, Due] = {due.request.id: due for due in dues}
+        self._dues: dict[int, Due] = {}
         self._leases = list(state.leases.values())
-        self._projects = sorted({each for _, terms in self._calendar for each in terms.projects})
-        self.points = self._make()
+        self._guaranteed = self._find_guaranteed()
+        self._layers: dict[Level, list[Point]] | None = None
+        if dues:
+            self.owe(dues)
 
-    def guaranteed(self, project_id: int, terms: Terms | None = None) -> frozenset[str]:
+    def guaranteed(self, project_id: int) -> frozenset[str]:
         """Return the cards that a project's guarantee is about: whole ones for everybody, of its memory at least."""
-        rule = (terms or self.terms).project(project_id)
-        return self.suiting(Shape(memory_bytes=rule.memory_bytes))
+        return self._guaranteed.get(project_id, frozenset())
 
     def suiting(self, shape: Shape) -> frozenset[str]:
         """Return the general cards that suit a shape."""
@@ -140,124 +145,183 @@ class Promises:
         """
         chosen = [card.uuid for card in cards]
         best = Bound()
-        for point in self.points:
-            if point.at_s >= best.ends_s or point.at_s < beyond_s:
+        for level, points in self._all().items():
+            more = self._counted(level, chosen, milli, project_id)
+            if not more:
                 continue
-            more = self._counted(point.level, chosen, milli, project_id)
-            rise = point.rise(project_id, more) if more else 0
-            if rise > 0 and point.total + rise > point.level.capacity:
-                best = Bound(point.at_s, point)
+            for point in points:
+                if point.at_s >= best.ends_s:
+                    break
+                rise = point.rise(project_id, more)
+                if rise > 0 and point.total + rise > level.capacity and point.at_s >= beyond_s:
+                    best = Bound(point.at_s, point)
+                    break
         return best
 
     def hold(self, lease: Lease) -> None:
         """Count a new lease in."""
+        layers, project_id = self._all(), lease.request.project_id
         self._leases.append(lease)
-        self._count(self.points, lease)
-
-    def _count(self, points: list[Point], lease: Lease) -> None:
-        project_id = lease.request.project_id
-        for point in points:
-            if lease.ends_s > point.at_s:
-                more = self._counted(point.level, lease.cards, lease.milli, project_id)
-                if more:
+        for level, points in layers.items():
+            more = self._counted(level, lease.cards, lease.milli, project_id)
+            if more:
+                for point in points:
+                    if point.at_s >= lease.ends_s:
+                        break
                     point.add(project_id, more)
 
     def settle(self, request_id: int) -> Due | None:
         """Take away what a waiting request was due, because it is about to be served, or for a trial."""
-        due = self._dues.pop(request_id, None)
-        if due is not None:
-            self._add_due(self.points, due, -1)
+        if request_id not in self._dues:
+            return None
+        layers, due = self._all(), self._dues.pop(request_id)
+        self._add_due(layers, due, -1)
         return due
 
     def restore(self, due: Due) -> None:
         """Promise again what was taken away for a trial."""
+        layers = self._all()
         self._dues[due.request.id] = due
-        self._add_due(self.points, due, 1)
+        self._add_due(layers, due, 1)
 
     def owe(self, dues: Iterable[Due]) -> None:
         """Promise cards to waiting requests; what one was due before is forgotten."""
-        self._dues |= {due.request.id: due for due in dues}
-        self.points = self._make()
+        new = {due.request.id: due for due in dues}
+        for request_id in new:
+            self.settle(request_id)
+        if self._layers is None:
+            self._dues |= new
+            return
+        known = {at_s for points in self._layers.values() for at_s in (point.at_s for point in points)}
+        levels = list(self._layers)
+        added = sorted({max(due.by_s, self._now_s) for due in new.values()} - known)
+        instants = sorted(known | set(added))
+        self._dues |= new
+        more = [level for level in self._levels() if level not in self._layers]
+        self._dues = {number: due for number, due in self._dues.items() if number not in new}
+        grown = self._make(levels, added)
+        for level in levels:
+            self._layers[level] = sorted([*self._layers[level], *grown[level]], key=lambda point: point.at_s)
+        self._layers |= self._make(more, instants)
+        for due in new.values():
+            self.restore(due)
 
     def dues(self) -> list[Due]:
         """Return what is promised to waiting requests."""
         return list(self._dues.values())
 
-    def _add_due(self, points: list[Point], due: Due, sign: int) -> None:
-        project_id = due.request.project_id
-        cards = self.suiting(due.request.shape)
-        for point in points:
-            level = point.level
-            counts = project_id in level.projects if level.cards is None else bool(cards) and cards <= level.cards
-            if counts and due.by_s <= point.at_s:
-                point.add(project_id, sign * due.milli)
+    def _all(self) -> dict[Level, list[Point]]:
+        if self._layers is None:
+            self._layers = self._make(self._levels(), self._instants())
+        return self._layers
 
-    def _make(self) -> list[Point]:
-        instants = self._instants()
-        points = [Point(level, at_s) for level in self._levels() for at_s in instants] if instants else []
-        for point in points:
-            for project_id, asks_s in self._floors(point.at_s):
-                self._set_floor(point, project_id, asks_s)
-        for lease in self._leases:
-            self._count(points, lease)
+    def _add_due(self, layers: dict[Level, list[Point]], due: Due, sign: int) -> None:
+        project_id, cards = due.request.project_id, self.suiting(due.request.shape)
+        for level, points in layers.items():
+            counts = project_id in level.projects if level.cards is None else bool(cards) and cards <= level.cards
+            if counts:
+                for point in points:
+                    if due.by_s <= point.at_s:
+                        point.add(project_id, sign * due.milli)
+
+    def _make(self, levels: list[Level], instants: list[float]) -> dict[Level, list[Point]]:
+        if not instants:
+            return {level: [] for level in levels}
+        floors = [self._floors(at_s) for at_s in instants]
+        layers: dict[Level, list[Point]] = {}
+        for level in levels:
+            held = self._held(level, instants)
+            layers[level] = points = []
+            for at_s, floor, has in zip(instants, floors, held, strict=True):
+                mine = {project_id: milli for project_id, milli in floor if project_id in level.projects}
+                total = sum(max(milli, mine.get(project_id, 0)) for project_id, milli in has.items())
+                total += sum(milli for project_id, milli in mine.items() if project_id not in has)
+                points.append(Point(level, at_s, mine, has, total))
         for due in self._dues.values():
-            self._add_due(points, due, 1)
-        return points
+            self._add_due(layers, due, 1)
+        return layers
+
+    def _held(self, level: Level, instants: list[float]) -> list[dict[int, int]]:
+        """Return what each project holds beyond each of some instants."""
+        ending: list[dict[int, int]] = [{} for _ in range(len(instants) + 1)]
+        for lease in self._leases:
+            project_id = lease.request.project_id
+            more = self._counted(level, lease.cards, lease.milli, project_id)
+            if more:
+                here = ending[bisect_left(instants, lease.ends_s)]
+                here[project_id] = here.get(project_id, 0) + more
+        running: dict[int, int] = ending[-1]
+        found = []
+        for here in reversed(ending[:-1]):
+            found.append(running)
+            running = (
+                {key: running.get(key, 0) + here.get(key, 0) for key in {*running, *here}} if here else dict(running)
+            )
+        return found[::-1]
 
     def _instants(self) -> list[float]:
+        """Return when a sum may grow: guarantees that are asked for now, or as soon as one grows, and dues."""
         settle_s = self._state.rules.settle_s
         found = {max(due.by_s, self._now_s) for due in self._dues.values()}
-        for start_s, terms in self._calendar:
-            waits = {rule.within_s for rule in terms.projects.values() if rule.guarantee}
-            found |= {start_s + within_s - settle_s for within_s in waits}
+        before: dict[int, int] = {}
+        for start_s, terms in self.calendar:
+            for rule in terms.projects.values():
+                if rule.guarantee > before.get(rule.project_id, 0):
+                    found.add(start_s + rule.within_s - settle_s)
+            before = {rule.project_id: rule.guarantee for rule in terms.projects.values()}
         return sorted(found)
 
     def _levels(self) -> list[Level]:
-        rules = {rule for _, terms in self._calendar for rule in terms.projects.values() if rule.guarantee}
-        sets = {self.guaranteed(rule.project_id) for rule in rules}
-        sets |= {self.suiting(due.request.shape) for due in self._dues.values()}
+        sets = set(self._guaranteed.values()) | {self.suiting(due.request.shape) for due in self._dues.values()}
         ordered = sorted((each for each in sets if each), key=lambda each: (len(each), sorted(each)))
-        levels = [self._level(cards) for cards in ordered]
-        return levels + self._limits()
+        return [self._level(cards) for cards in ordered] + self._limits()
+
+    def _level(self, cards: frozenset[str]) -> Level:
+        capacity = sum(self._cards[uuid].seat_milli * self._cards[uuid].tenants for uuid in cards)
+        inside = (project_id for project_id, mine in self._guaranteed.items() if mine and mine <= cards)
+        return Level(capacity, cards, frozenset(inside))
 
     def _limits(self) -> list[Level]:
         """Return the ceilings, and the limits of projects that something is promised to."""
+        rules = self.terms.projects.values()
         limits = [
-            (lab.ceiling, frozenset(rule.project_id for rule in self._rules() if rule.lab_id == lab.lab_id))
+            (lab.ceiling, frozenset(rule.project_id for rule in rules if rule.lab_id == lab.lab_id))
             for lab in self.terms.labs.values()
         ]
         due = sorted({due.request.project_id for due in self._dues.values()})
         limits += [(self.terms.project(each).limit, frozenset({each})) for each in due]
         return [Level(most * CARD_MILLI, None, projects) for most, projects in limits if most is not None]
 
-    def _rules(self) -> list[ProjectRule]:
-        return [self.terms.project(project_id) for project_id in self._projects]
+    def _floors(self, at_s: float) -> list[tuple[int, int]]:
+        """Return what each project may ask for, at the latest, so as to be due by an instant."""
+        settle_s, found = self._state.rules.settle_s, []
+        for project_id in self._guaranteed:
+            asks_s = at_s - self.terms.project(project_id).within_s + settle_s + ROUNDING_S
+            if asks_s >= self._now_s:
+                terms = self.calendar[max(0, bisect_right(self._starts, asks_s) - 1)][1]
+                found.append((project_id, terms.project(project_id).guarantee * CARD_MILLI))
+        return found
 
-    def _level(self, cards: frozenset[str]) -> Level:
-        return Level(sum(self._cards[uuid].seat_milli * self._cards[uuid].tenants for uuid in cards), cards)
-
-    def _floors(self, at_s: float) -> Iterable[tuple[int, float]]:
-        """Yield the projects that may ask for a guarantee so as to be due by an instant, and when they may ask last."""
-        for project_id in self._projects:
-            asks_s = at_s - self.terms.project(project_id).within_s + self._state.rules.settle_s
-            if asks_s >= self._now_s - ROUNDING_S:
-                yield project_id, asks_s
-
-    def _set_floor(self, point: Point, project_id: int, asks_s: float) -> None:
-        terms = self._calendar[max(0, bisect_right(self._starts, asks_s + ROUNDING_S) - 1)][1]
-        rule = terms.project(project_id)
-        if not rule.guarantee:
-            return
-        cards = self.guaranteed(project_id, terms)
-        if point.level.cards is None:
-            counts = project_id in point.level.projects
-        else:
-            counts = bool(cards) and cards <= point.level.cards
-        if counts:
-            point.floor[project_id] = rule.guarantee * CARD_MILLI
-            point.total += rule.guarantee * CARD_MILLI
+    def _find_guaranteed(self) -> dict[int, frozenset[str]]:
+        """Return the cards of each guarantee, also of those that only begin later; not where no card is of its kind."""
+        rules = {
+            rule.project_id: rule for _, terms in self.calendar for rule in terms.projects.values() if rule.guarantee
+        }
+        found = {each: self.suiting(Shape(memory_bytes=rules[each].memory_bytes)) for each in sorted(rules)}
+        return {project_id: cards for project_id, cards in found.items() if cards}
 
     def _counted(self, level: Level, uuids: Iterable[str], milli: int, project_id: int) -> int:
         if level.cards is None:
             return milli if project_id in level.projects else 0
-        return sum(self._cards[uuid].seat_milli for uuid in uuids if uuid in level.cards)
+        inside = [uuid for uuid in uuids if uuid in level.cards]
+        return sum(self._cards[uuid].seat_milli for uuid in inside) if inside else 0
+
+
+def _horizon_s(state: State) -> float:
+    return max(state.rules.longest_s.values())
+
+
+def _from(known: Calendar, now_s: float) -> Calendar:
+    """Return the part of a calendar from an instant on."""
+    first = max(0, bisect_right([at_s for at_s, _ in known], now_s) - 1)
+    return [(now_s, known[first][1]), *known[first + 1 :]]

@@ -94,25 +94,26 @@ class Pass:
         """Serve all who can be served."""
         self._serve_guarantees()
         while (request := self.order.next()) is not None:
-            if self._heads and self.board.empty():
+            if self._heads and not self.board.free:
                 break
             block = self.try_to_serve(request, self._why_next(request))
-            if block is not None:
+            if isinstance(block, Reached):
                 self.order.close(self._behind(request, block))
+            elif block is not None:
+                everywhere = isinstance(block, NoCards) and self._kept_for(request.project_id) is None
+                self.order.close_shape(request.shape, None if everywhere else request.project_id)
             self.order.again((request.project_id, request.person_id))
         return replace(self.decided, grants=tuple(self._grants), heads=tuple(self._heads.values()))
 
-    def _behind(self, request: Request, block: Block) -> object:
-        """Return who has to wait behind a request that could not be served.
+    def _behind(self, request: Request, block: Reached) -> object:
+        """Return who has to wait behind a request that is at a limit.
 
         Behind one that was promised its cards, others may be let in. Where nothing can be promised, nobody is let in
         under the same limit: many small requests would keep a large one waiting for ever. One that is too large for
         the limit itself keeps nobody.
         """
         pair = (request.project_id, request.person_id)
-        if self._group(request, block) in self._heads or not isinstance(block, Reached):
-            return (pair, request.shape)
-        if self.milli(request) > block.most * CARD_MILLI:
+        if self._group(request, block) in self._heads or self.milli(request) > block.most * CARD_MILLI:
             return (pair, request.shape)
         match block.limit:
             case Limit.PROJECT:
@@ -140,7 +141,7 @@ class Pass:
             reason: Why it is its turn.
         """
         due = self.promises.settle(request.id)
-        outcome = self.find(request)
+        outcome = self.find(request, due)
         if isinstance(outcome, Lease):
             self._grant(outcome, reasons.filled() if outcome.backfill and due is None else reason)
             return None
@@ -151,8 +152,13 @@ class Pass:
             self._make_head(request, group)
         return outcome
 
-    def find(self, request: Request) -> Lease | Block:
-        """Return the lease that a request could have now, or what stands against it."""
+    def find(self, request: Request, due: Due | None = None) -> Lease | Block:
+        """Return the lease that a request could have now, or what stands against it.
+
+        Args:
+            request: The request.
+            due: What it was promised, which was taken away for this.
+        """
         shape, state = request.shape, self.state
         limit = reached(request, self.milli(request), self.held, state.rules)
         if limit is not None:
@@ -162,11 +168,12 @@ class Pass:
             return NoCards()
         wanted_s, least_s = spans(shape, state.rules)
         bound_key = (*key, request.project_id, wanted_s)
-        found = self._bounds.get(bound_key) or self._best(request, wanted_s)
+        found = (None if due else self._bounds.get(bound_key)) or self._best(request, wanted_s)
         if found is None:
             self._no_cards.add(key)
             return NoCards()
-        self._bounds[bound_key] = found
+        if due is None:
+            self._bounds[bound_key] = found
         cards, bound = found
         ends_s = min(self.now_s + wanted_s, bound.ends_s)
         if ends_s - self.now_s < least_s:
@@ -216,7 +223,7 @@ class Pass:
         """Promise the first that has to wait its cards by when it can have them; what others get must end before."""
         self._shadows_left -= 1
         given = [*self.state.leases.values(), *(grant.lease for grant in self._grants)]
-        shadow = find_shadow(self.state, request, given, self.promises.dues(), self.now_s)
+        shadow = find_shadow(self.state, request, given, self.promises, self.now_s)
         if shadow is None:
             return
         self._heads[group] = Head(request.id, shadow.at_s)

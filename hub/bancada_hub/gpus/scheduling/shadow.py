@@ -1,14 +1,14 @@
 """When the first in the queue can have its cards at the latest, should every lease last to its end."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bancada_hub.gpus.scheduling.accounts import Holdings
 from bancada_hub.gpus.scheduling.limits import reached
 from bancada_hub.gpus.scheduling.placement import Board
-from bancada_hub.gpus.scheduling.promises import Due, Promises
-from bancada_hub.gpus.scheduling.rules import terms_at
+from bancada_hub.gpus.scheduling.promises import Promises
+from bancada_hub.gpus.scheduling.rules import Terms
 from bancada_hub.gpus.scheduling.times import spans
 from bancada_hub.gpus.scheduling.values import Lease, Request, State
 
@@ -27,7 +27,7 @@ class Shadow:
 
 
 def find_shadow(
-    state: State, request: Request, leases: Sequence[Lease], dues: Sequence[Due], now_s: float
+    state: State, request: Request, leases: Sequence[Lease], promised: Promises, now_s: float
 ) -> Shadow | None:
     """Return when a request can be served at the latest; None when no lease's end makes room for it.
 
@@ -35,11 +35,11 @@ def find_shadow(
         state: The state.
         request: The request.
         leases: All leases, also those just given.
-        dues: What is promised to others that wait.
+        promised: What is promised to others that wait.
         now_s: The instant decided for.
     """
     settle_s = state.rules.settle_s
-    others = [due for due in dues if due.request.id != request.id]
+    others = [due for due in promised.dues() if due.request.id != request.id]
     instants = sorted({max(lease.ends_s, now_s) + settle_s for lease in leases})
 
     def at(instant_s: float, *, checked: bool) -> Shadow | None:
@@ -48,12 +48,12 @@ def find_shadow(
         if cards is None:
             return None
         milli = sum(card.seat_milli for card in cards)
-        if reached(request, milli, Holdings.of(left.values(), terms_at(state.rules, instant_s)), state.rules):
+        if reached(request, milli, _holdings_beside(request, left.values(), promised.terms), state.rules):
             return None
         found = Shadow(instant_s, sum(card.seat_milli for card in cards if card.general))
         if not checked:
             return found
-        promises = Promises(replace(state, leases=left), instant_s, others)
+        promises = Promises(replace(state, leases=left), instant_s, others, promised.calendar)
         bound = promises.bound(request.project_id, cards, milli)
         return found if bound.ends_s - instant_s >= spans(request.shape, state.rules)[1] else None
 
@@ -63,8 +63,16 @@ def find_shadow(
     later = instants[instants.index(first) :]
     if (found := at(first, checked=True)) is not None:
         return found
-    promised = _first(later, lambda instant_s: at(instant_s, checked=True) is not None)
-    return None if promised is None else at(promised, checked=True)
+    kept = _first(later, lambda instant_s: at(instant_s, checked=True) is not None)
+    return None if kept is None else at(kept, checked=True)
+
+
+def _holdings_beside(request: Request, leases: Iterable[Lease], terms: Terms) -> Holdings:
+    """Return the holdings of those who are under one limit with a request."""
+    lab = terms.lab_of(request.project_id).lab_id
+    near = {lease.request.project_id for lease in leases if terms.lab_of(lease.request.project_id).lab_id == lab}
+    mine = [each for each in leases if each.request.person_id == request.person_id or each.request.project_id in near]
+    return Holdings.of(mine, terms)
 
 
 def _first(instants: Sequence[float], holds: Callable[[float], bool]) -> float | None:

@@ -47,10 +47,14 @@ class Waiting(Generic[R]):
     Args:
         pairs: Lines by shape, oldest first, by (project, person).
         by_id: All requests by number.
+        oldest: The oldest request of each pair.
+        shapes: How many lines there are of each shape, by project.
     """
 
     pairs: Mapping[tuple[int, int], Lines[R]] = field(default_factory=dict)
     by_id: Mapping[int, R] = field(default_factory=dict)
+    oldest: Mapping[tuple[int, int], R] = field(default_factory=dict)
+    shapes: Mapping[int, Mapping[Hashable, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, requests: Iterable[R]) -> "Waiting[R]":
@@ -62,7 +66,11 @@ class Waiting(Generic[R]):
             lines.setdefault(request.shape, []).append(request)
             by_id[request.id] = request
         frozen = {pair: {shape: tuple(line) for shape, line in lines.items()} for pair, lines in pairs.items()}
-        return cls(frozen, by_id)
+        shapes: dict[int, dict[Hashable, int]] = {}
+        for (project_id, _), lines in pairs.items():
+            for shape in lines:
+                _count(shapes, project_id, shape, 1)
+        return cls(frozen, by_id, {pair: _oldest(lines) for pair, lines in frozen.items()}, shapes)
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -76,24 +84,47 @@ class Waiting(Generic[R]):
             return self
         pair = (request.project_id, request.person_id)
         lines = dict(self.pairs.get(pair, {}))
+        shapes = {each: dict(counts) for each, counts in self.shapes.items()}
+        if request.shape not in lines:
+            _count(shapes, request.project_id, request.shape, 1)
         line = list(lines.get(request.shape, ()))
         insort(line, request, key=seniority)
         lines[request.shape] = tuple(line)
-        return Waiting({**self.pairs, pair: lines}, {**self.by_id, request.id: request})
+        oldest = {**self.oldest, pair: _oldest(lines)}
+        return Waiting({**self.pairs, pair: lines}, {**self.by_id, request.id: request}, oldest, shapes)
 
     def without(self, ids: Iterable[int]) -> "Waiting[R]":
         """Return the queue without some; those that are not there change nothing."""
         gone = [self.by_id[each] for each in ids if each in self.by_id]
         if not gone:
             return self
-        pairs, by_id = dict(self.pairs), dict(self.by_id)
+        pairs, by_id, oldest = dict(self.pairs), dict(self.by_id), dict(self.oldest)
+        shapes = {project_id: dict(counts) for project_id, counts in self.shapes.items()}
         for request in gone:
-            if by_id.pop(request.id, None) is not None:
-                _take(pairs, request)
-        return Waiting(pairs, by_id)
+            if by_id.pop(request.id, None) is not None and _take(pairs, request):
+                _count(shapes, request.project_id, request.shape, -1)
+        for pair in {(request.project_id, request.person_id) for request in gone}:
+            oldest.pop(pair)
+            if pair in pairs:
+                oldest[pair] = _oldest(pairs[pair])
+        return Waiting(pairs, by_id, oldest, shapes)
 
 
-def _take(pairs: dict[tuple[int, int], Lines[R]], request: R) -> None:
+def _oldest(lines: Lines[R]) -> R:
+    return min((line[0] for line in lines.values()), key=seniority)
+
+
+def _count(shapes: dict[int, dict[Hashable, int]], project_id: int, shape: Hashable, by: int) -> None:
+    counts = shapes.setdefault(project_id, {})
+    counts[shape] = counts.get(shape, 0) + by
+    if not counts[shape]:
+        del counts[shape]
+    if not counts:
+        del shapes[project_id]
+
+
+def _take(pairs: dict[tuple[int, int], Lines[R]], request: R) -> bool:
+    """Take a request out of its line; say whether the line is gone with it."""
     pair = (request.project_id, request.person_id)
     lines = dict(pairs[pair])
     line = lines[request.shape]
@@ -107,3 +138,4 @@ def _take(pairs: dict[tuple[int, int], Lines[R]], request: R) -> None:
         pairs[pair] = lines
     else:
         del pairs[pair]
+    return not rest

@@ -110,7 +110,7 @@ class Explainer:
             case Reached():
                 return reasons.limit_reached(block), reasons.limit_change(block)
             case NoCards():
-                free = sum(self._pass.board.has_seat(card) for card in suiting)
+                free = sum(card.uuid in self._pass.board.free for card in suiting)
                 zone = self.state.rules.zone
                 return reasons.taken(request.shape, free), reasons.taken_change(self._enough_by(request), zone)
             case Promised():
@@ -122,7 +122,7 @@ class Explainer:
     def _enough_by(self, request: Request) -> float | None:
         """Return by when enough suiting cards are free at the latest, should nobody else take them."""
         suiting = self._pass.board.suiting(request.shape, request.project_id)
-        free = sum(self._pass.board.has_seat(card) for card in suiting)
+        free = sum(card.uuid in self._pass.board.free for card in suiting)
         uuids = {card.uuid for card in suiting}
         ends = sorted(lease.ends_s for lease in self.state.leases.values() for each in lease.cards if each in uuids)
         missing = request.shape.cards - free
