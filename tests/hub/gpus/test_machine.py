@@ -221,5 +221,3 @@ TestQueue.settings = settings(
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # making an example small takes minutes here
 )
-    max_examples=25, stateful_step_count=30, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate)
-)

@@ -277,6 +277,13 @@ def test_labs_share_before_their_projects_do():
     assert [held(state, project) for project in (1, 2, 3)] == [2, 1, 1]
 
 
+def test_who_needs_all_the_time_they_ask_for_gets_it():
+    """An instant plus a length, less the instant, is not quite the length: nobody waits for ever for that."""
+    exactly = {"wanted_s": 939.9584417967981, "least_s": 939.9584417967981}
+    state = ask(State(cards(1)), 1, 1, 1, at_s=T0 + 0.1787608, **exactly)
+    assert granted(run(state, T0 + 7.3)[1]) == [1]
+
+
 def test_start_or_hold_is_kept_with_the_request():
     request = Request(1, 1, 1, Shape(), T0, OnGrant.START)
     state, _ = run(events.ask(State(cards(1)), request), T0)

@@ -81,9 +81,9 @@ def _granted(state: State, lease: Lease) -> State:
     request = lease.request
     if request.id not in state.waiting.by_id:
         return state
-    served = state.served
-    if not lease.backfill:
-        served = {**served, (request.project_id, request.person_id): lease.granted_s}
+    served, pair = state.served, (request.project_id, request.person_id)
+    if state.waiting.oldest[pair].id == request.id:
+        served = {**served, pair: lease.granted_s}
     leases, waiting = {**state.leases, lease.id: lease}, state.waiting.without([request.id])
     return replace(state, leases=leases, waiting=waiting, served=served)
 

@@ -127,19 +127,24 @@ class Order:
                     best = request
         return best
 
-    def serve(self, request: Request, *, in_turn: bool) -> None:
+    def serve(self, request: Request) -> None:
         """Go on behind a request that was granted.
 
-        Args:
-            request: The request; the oldest of its line that was not passed yet.
-            in_turn: Whether it was its person's turn, which then begins to count anew.
+        If it was its person's oldest in the project, their turn begins to count anew; if others of theirs are older,
+        they have not been served yet: many small requests do not make a large one young again.
         """
         pair = (request.project_id, request.person_id)
+        if all(seniority(request) <= seniority(each) for each in self._left(pair)):
+            self._served.add(pair)
         self._touched.add(pair)
         line = self._state.waiting.pairs[pair][request.shape]
         self._passed[pair, request.shape] = bisect_right(line, seniority(request), key=seniority)
-        if in_turn:
-            self._served.add(pair)
+
+    def _left(self, pair: Pair) -> list[Request]:
+        """Return the first of each line of a pair that was not passed, closed or not."""
+        lines = self._state.waiting.pairs[pair].items()
+        places = [(line, self._passed.get((pair, shape), 0)) for shape, line in lines]
+        return [line[place] for line, place in places if place < len(line)]
 
     def close(self, what: object) -> None:
         """Leave out a line (pair and shape), a pair, a project (its number) or a lab (its rule) from now on."""
@@ -190,6 +195,6 @@ def in_order(order: Order, held: Holdings) -> Iterator[Request]:
     """
     while (request := order.next()) is not None:
         yield request
-        order.serve(request, in_turn=True)
+        order.serve(request)
         held.add(request.project_id, request.person_id, request.shape.cards * CARD_MILLI)
         order.again((request.project_id, request.person_id))

@@ -8,7 +8,7 @@ from bancada_hub.gpus.scheduling.accounts import Holdings, advance
 from bancada_hub.gpus.scheduling.limits import Limit, Reached, most_milli, reached
 from bancada_hub.gpus.scheduling.order import Order
 from bancada_hub.gpus.scheduling.placement import Board
-from bancada_hub.gpus.scheduling.promises import Bound, Due, Promises
+from bancada_hub.gpus.scheduling.promises import ROUNDING_S, Bound, Due, Promises
 from bancada_hub.gpus.scheduling.shadow import find_shadow
 from bancada_hub.gpus.scheduling.times import spans, times_of
 from bancada_hub.gpus.scheduling.values import (
@@ -19,7 +19,6 @@ from bancada_hub.gpus.scheduling.values import (
     Grant,
     Head,
     Lease,
-    Pair,
     Request,
     State,
 )
@@ -176,7 +175,7 @@ class Pass:
             self._bounds[bound_key] = found
         cards, bound = found
         ends_s = min(self.now_s + wanted_s, bound.ends_s)
-        if ends_s - self.now_s < least_s:
+        if ends_s - self.now_s < least_s - ROUNDING_S:
             return Promised(bound)
         milli = sum(card.seat_milli for card in cards)
         uuids = tuple(card.uuid for card in cards)
@@ -215,7 +214,7 @@ class Pass:
         self.board.take(lease.cards)
         self.held.add(request.project_id, request.person_id, lease.milli)
         self.promises.hold(lease)
-        self.order.serve(request, in_turn=not lease.backfill)
+        self.order.serve(request)
         self._grants.append(Grant(lease, reason))
         self._bounds.clear()
 
@@ -250,7 +249,7 @@ class Pass:
             self.try_to_serve(due.request, reasons.guaranteed(count))
 
     def _dues(self, project_id: int) -> list[Due]:
-        """Return the requests of a project that its guarantee covers now; who has used least in it comes first.
+        """Return the requests of a project that its guarantee covers now.
 
         They are due as if those were served that have waited longest: the promise is the project's.
         """
@@ -262,29 +261,34 @@ class Pass:
             return []
         held = Holdings.of(leases, replace(promises.terms, labs={}))  # what the lab lent beyond its ceiling comes back
         held.people.update(self.held.people)
-        pairs = [pair for pair in self.state.waiting.pairs if pair[0] == project_id]
         found: list[Request] = []
         asked: list[float] = []
-        for pair in sorted(pairs, key=lambda each: (self.order.person_share(each), each)):
-            for request in self._covered(pair):
-                milli = request.shape.cards * CARD_MILLI
-                if request.shape.cards > rule.guarantee or reached(request, milli, held, rules):
-                    break
-                asked.append(min(request.asked_s, self.now_s))
-                if request.shape.cards <= left:
-                    left -= request.shape.cards
-                    held.add(project_id, pair[1], milli)
-                    found.append(request)
+        for request in self._covered(project_id):
+            milli = request.shape.cards * CARD_MILLI
+            if request.shape.cards > rule.guarantee or reached(request, milli, held, rules):
+                continue
+            asked.append(min(request.asked_s, self.now_s))
+            if request.shape.cards <= left:
+                left -= request.shape.cards
+                held.add(project_id, request.person_id, milli)
+                found.append(request)
         wait_s = rule.within_s - rules.settle_s
         oldest = zip(found, sorted(asked), strict=False)
         return [Due(request, request.shape.cards * CARD_MILLI, at_s + wait_s) for request, at_s in oldest]
 
-    def _covered(self, pair: Pair) -> list[Request]:
-        """Return the requests of a pair that a guarantee may cover, oldest first; no more than could be served."""
-        lines = self.state.waiting.pairs[pair].values()
-        most = self.promises.terms.project(pair[0]).guarantee
-        covered = [r for line in lines if self.promises.covers(pair[0], line[0].shape) for r in line[:most]]
-        return sorted(covered, key=seniority)
+    def _covered(self, project_id: int) -> list[Request]:
+        """Return the requests that a guarantee may cover: everybody's first card before anybody's second, by age."""
+        most = self.promises.terms.project(project_id).guarantee
+        ranked: list[tuple[int, tuple[float, int], Request]] = []
+        for pair in self.state.waiting.pairs:
+            if pair[0] == project_id:
+                lines = self.state.waiting.pairs[pair].values()
+                mine = [
+                    each for line in lines if self.promises.covers(project_id, line[0].shape) for each in line[:most]
+                ]
+                has = self.held.pairs.get(pair, 0) // CARD_MILLI
+                ranked += [(has + n, seniority(each), each) for n, each in enumerate(sorted(mine, key=seniority))]
+        return [each for _, _, each in sorted(ranked, key=lambda rank: rank[:2])]
 
 
 def _barred(state: State) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from bancada_hub.gpus.scheduling.accounts import Holdings
 from bancada_hub.gpus.scheduling.limits import reached
 from bancada_hub.gpus.scheduling.placement import Board
-from bancada_hub.gpus.scheduling.promises import Promises
+from bancada_hub.gpus.scheduling.promises import ROUNDING_S, Promises
 from bancada_hub.gpus.scheduling.rules import Terms
 from bancada_hub.gpus.scheduling.times import spans
 from bancada_hub.gpus.scheduling.values import Lease, Request, State
@@ -55,7 +55,7 @@ def find_shadow(
             return found
         promises = Promises(replace(state, leases=left), instant_s, others, promised.calendar)
         bound = promises.bound(request.project_id, cards, milli)
-        return found if bound.ends_s - instant_s >= spans(request.shape, state.rules)[1] else None
+        return found if bound.ends_s - instant_s >= spans(request.shape, state.rules)[1] - ROUNDING_S else None
 
     first = _first(instants, lambda instant_s: at(instant_s, checked=False) is not None)
     if first is None:

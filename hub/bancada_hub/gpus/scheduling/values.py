@@ -213,7 +213,7 @@ class State:
         waiting: The requests.
         leases: By number.
         use: What everybody has used.
-        served: When each person in a project was last granted something in their turn.
+        served: When each person in a project was last granted the oldest of their requests there.
         barred: People in projects who may have nothing any more: removed, disabled, or the project archived.
     """
 
