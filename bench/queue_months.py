@@ -10,8 +10,8 @@ the order of asking, lets nobody overtake, and lends for as long as was asked.
 
 waits       from asking to the grant, hours, every request counted
 use         part of all card-hours that was leased
-fairness    Jain's index (1 is best) over projects of the cards that each had, by its weight, on average over all the time
-            in which it and some other project had somebody waiting
+fairness    Jain's index (1 is best) over projects of the cards that each had, by its weight, on average over all the
+            time in which it and some other project had somebody waiting
 late        guarantees: part of the requests that the guarantee covered when asked for, and in whose time neither they
             nor another request of their project were served
 inside      part of the waits that fell into the range said when asked (one in five is asked about), wanted: 0.8

@@ -7,7 +7,7 @@ from typing import TypeVar
 from bancada_hub.errors import LaunchRefused, Told, told
 from bancada_hub.gpus.scheduling.limits import Limit, most_milli
 from bancada_hub.gpus.scheduling.placement import may_hold
-from bancada_hub.gpus.scheduling.reasons import length
+from bancada_hub.gpus.scheduling.reasons import length, plain
 from bancada_hub.gpus.scheduling.rules import Purpose, Rules, Terms, terms_at
 from bancada_hub.gpus.scheduling.values import CARD_MILLI, Card, OnGrant, Pair, Shape
 
@@ -85,7 +85,7 @@ def _number(asked: Mapping[str, object], name: str, default: float, most: float,
     # bool is a kind of int in Python; infinity and what is not a number fail the comparison
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not (0 <= value <= most) or (value == 0 and not zero):  # type: ignore[operator]  # good is a number
-        what = told("“%(name)s” has to be a number between 0 and %(most)s.", name=name, most=f"{most:g}")
+        what = told("“%(name)s” has to be a number between 0 and %(most)s.", name=name, most=plain(most))
         _refuse("bad-number", what, told("Correct it, or leave it out."))
     return float(value)  # type: ignore[arg-type]  # a number, as was just made sure
 
@@ -130,7 +130,7 @@ def _card(asked: str, cards: Sequence[Card]) -> str:
         return ""
     found = [card.uuid for card in cards if card.uuid == asked] or [c.uuid for c in cards if c.uuid.startswith(asked)]
     if len(found) > 1:
-        what = told("“%(card)s” is the beginning of %(n)s cards' names.", card=asked, n=len(found))
+        what = told("“%(card)s” is the beginning of several cards' names.", card=asked)
         _refuse("unknown-card", what, told("Give more of it."))
     if not found:
         what = told("There is no card “%(card)s”: it may have been taken out, or split anew.", card=asked)
@@ -171,9 +171,9 @@ def _check_cards(shape: Shape, pair: Pair, site: Site) -> None:
         _refuse("no-such-card", what, told("See what there is: ./bancada gpu list"))
     largest = max(card.memory_bytes for card in kind)
     if shape.memory_bytes > largest:
-        what = told("No card has %(gib)s GiB of memory.", gib=f"{shape.memory_bytes / GIB:g}")
-        _refuse("no-such-card", what, told("The largest has %(gib)s GiB.", gib=f"{largest / GIB:g}"))
-    what = told("You ask for %(n)s cards; %(there)s of that size can be had.", n=shape.cards, there=len(there))
+        what = told("No card has %(gib)s GiB of memory.", gib=plain(shape.memory_bytes / GIB))
+        _refuse("no-such-card", what, told("The largest has %(gib)s GiB.", gib=plain(largest / GIB)))
+    what = told("Cards asked for: %(n)s; of that size can be had: %(there)s.", n=shape.cards, there=len(there))
     _refuse("too-many", what, told("Ask for %(there)s or fewer.", there=max(1, len(there))))
 
 
@@ -204,8 +204,8 @@ def _check_limits(shape: Shape, pair: Pair, site: Site, terms: Terms) -> None:
     )
     for limit, most, fix in limits:
         if most is not None and milli > most * CARD_MILLI:
-            what = told("You ask for %(n)s cards, more than is allowed.", n=f"{milli / CARD_MILLI:g}")
+            what = told("Cards asked for: %(n)s; that is more than is allowed.", n=plain(milli / CARD_MILLI))
             _refuse(f"above-limit-{limit.value.replace(' ', '-')}", what, fix)
     if site.waiting >= site.most_waiting:
-        what = told("You have %(n)s requests in the queue already.", n=site.waiting)
+        what = told("Your requests in the queue: %(n)s; more are not taken.", n=site.waiting)
         _refuse("too-many-waiting", what, told("Cancel some of them first."))

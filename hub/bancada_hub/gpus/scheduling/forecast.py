@@ -146,6 +146,10 @@ class Play:
         self._occupy(request, count * CARD_MILLI, ends_s)
         return start_s
 
+    def allows(self, request: Request) -> bool:
+        """Return whether no limit is below what a request asks for: then it never comes to its turn."""
+        return all(request.shape.cards <= most for most, _ in self._limits(request))
+
     def _limits(self, request: Request) -> list[tuple[int, tuple[str, int]]]:
         rule, lab = self._terms.project(request.project_id), self._terms.lab_of(request.project_id)
         limits = (
@@ -173,7 +177,7 @@ class Play:
 
 
 def forecast(state: State, ahead: Sequence[Request], request: Request, history: History, now_s: float) -> Range | None:
-    """Return how long a request may wait, as played; None when too few cards in service suit it.
+    """Return how long a request may wait, as played; None when no card or limit lets it in.
 
     Args:
         state: The state.
@@ -188,6 +192,8 @@ def forecast(state: State, ahead: Sequence[Request], request: Request, history: 
     if len(suiting[request.id]) < request.shape.cards:
         return None
     lengths, waits = Lengths(history), []
+    if not Play(state, now_s, lengths, random.Random(0)).allows(request):  # noqa: S311 - no secret
+        return None
     for number in range(PLAYS):
         play = Play(state, now_s, lengths, random.Random(f"{request.id} {now_s} {number}"))  # noqa: S311 - no secret
         starts = [play.serve(each, suiting[each.id]) for each in played]

@@ -1,5 +1,6 @@
 """What a change of rules would do: who gains, who waits, and what would be wrong with it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -75,10 +76,10 @@ def preview(state: State, rules: Rules, history: History, now_s: float) -> Previ
     return Preview(gains, waits, tuple(_over(state, rules, now_s)))
 
 
-def _rank(outlook: Outlook) -> tuple[float, float, float]:
+def _rank(outlook: Outlook) -> tuple[float, ...]:
     """Order outlooks, better ones first."""
-    wait_s = outlook.wait_s if outlook.wait_s is not None else 0.0
-    return (-outlook.granted, outlook.place or 0, round(wait_s / 60))
+    wait_s = outlook.wait_s if outlook.wait_s is not None else math.inf if outlook.place else 0.0
+    return (-outlook.granted, wait_s == math.inf, outlook.place or 0, wait_s // 60)
 
 
 def _outlooks(state: State, history: History, now_s: float) -> dict[int, Outlook]:
@@ -142,7 +143,7 @@ def _of_numbers(terms: Terms) -> list[Told]:
             found.append(told("Limits and guarantees of project %(project)s cannot be negative.", **values))
         if rule.limit is not None and rule.guarantee > rule.limit:
             values |= {"n": rule.guarantee, "most": rule.limit}
-            found.append(told("Project %(project)s is guaranteed %(n)s cards, and may hold %(most)s.", **values))
+            found.append(told("The guarantee of project %(project)s (%(n)s) is above its limit (%(most)s).", **values))
     return found + [
         told("The weight of lab %(lab)s must be more than 0, its ceiling at least 0.", lab=lab.lab_id)
         for lab in terms.labs.values()
@@ -157,16 +158,14 @@ def _of_sums(terms: Terms, rules: Rules, cards: Sequence[Card]) -> list[Told]:
         total = sum(rule.guarantee for rule in guaranteed if rule.lab_id == lab.lab_id)
         if lab.ceiling is not None and total > lab.ceiling:
             values = {"lab": lab.lab_id, "n": total, "most": lab.ceiling}
-            found.append(
-                told("The projects of lab %(lab)s are guaranteed %(n)s cards; its ceiling is %(most)s.", **values)
-            )
+            found.append(told("The guarantees in lab %(lab)s sum to %(n)s; its ceiling is %(most)s.", **values))
     whole = [card for card in cards if card.general and may_hold(card, 0)]
     for memory_bytes in sorted({rule.memory_bytes for rule in guaranteed}):
         total = sum(rule.guarantee for rule in guaranteed if rule.memory_bytes >= memory_bytes)
         there = sum(Shape(memory_bytes=memory_bytes).suits(card) for card in whole)
         if total > there:
             sizes = {"gib": f"{memory_bytes / 2**30:g}", "n": total, "there": there}
-            found.append(told("%(n)s cards of %(gib)s GiB or more are guaranteed; %(there)s are in service.", **sizes))
+            found.append(told("Guaranteed cards with %(gib)s GiB or more: %(n)s; in service: %(there)s.", **sizes))
     return found + [
         told("Project %(project)s cannot be given its cards within less than 5 min.", project=rule.project_id)
         for rule in guaranteed

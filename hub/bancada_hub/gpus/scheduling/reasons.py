@@ -10,7 +10,12 @@ from bancada_hub.gpus.scheduling.values import CARD_MILLI, Shape
 
 def cards(milli: int) -> str:
     """Return an amount of cards: 2, or 0.25."""
-    return f"{milli / CARD_MILLI:g}"
+    return plain(milli / CARD_MILLI)
+
+
+def plain(number: float) -> str:
+    """Return a number without zeros behind it: 2, or 0.25."""
+    return f"{number:g}"
 
 
 def length(seconds: float) -> str:
@@ -47,13 +52,13 @@ def clock_jumped(grace_s: float) -> Told:
 
 def guaranteed(count: int) -> Told:
     """Return why a project is served before the others."""
-    return told("It is within the %(n)s cards that the project is guaranteed.", n=count)
+    return told("It is within the project's guarantee (%(n)s).", n=count)
 
 
 def aged(patience_s: float) -> Told:
     """Return why somebody is served before those with less use."""
     days = round(patience_s / (24 * HOUR_S), 1)
-    return told("Its owner has not had a turn in the project for more than %(days)s days.", days=f"{days:g}")
+    return told("Its owner has not had a turn in the project for more than %(days)s days.", days=plain(days))
 
 
 def fair() -> Told:
@@ -71,12 +76,12 @@ def limit_reached(found: Reached) -> Told:
     values = {"most": found.most, "held": cards(found.held_milli)}
     match found.limit:
         case Limit.PERSON:
-            return told("You hold %(held)s cards; a person may hold %(most)s at once.", **values)
+            return told("You hold %(held)s of the %(most)s that a person may hold at once.", **values)
         case Limit.PERSON_IN_PROJECT:
-            return told("You hold %(held)s cards in this project; a person may hold %(most)s in it at once.", **values)
+            return told("You hold %(held)s of the %(most)s that a person may hold at once in this project.", **values)
         case Limit.PROJECT:
-            return told("The project holds %(held)s cards, and may hold %(most)s at once.", **values)
-    return told("The lab's projects hold %(held)s cards together, and may hold %(most)s at once.", **values)
+            return told("The project holds %(held)s of the %(most)s that it may hold at once.", **values)
+    return told("The lab's projects hold %(held)s of the %(most)s that they may hold at once.", **values)
 
 
 def limit_change(found: Reached) -> Told:
@@ -95,8 +100,8 @@ def nothing_suits(shape: Shape) -> Told:
         return told("No card in service has a part of the size %(profile)s.", profile=shape.profile)
     if shape.card:
         return told("The card %(card)s is not in service.", card=shape.card)
-    gib = f"{shape.memory_bytes / 2**30:g}"
-    return told("Fewer than %(n)s cards with at least %(gib)s GiB are in service.", n=shape.cards, gib=gib)
+    gib = plain(shape.memory_bytes / 2**30)
+    return told("Too few cards with %(gib)s GiB or more are in service; needed: %(n)s.", n=shape.cards, gib=gib)
 
 
 def nothing_suits_change() -> Told:
@@ -106,7 +111,7 @@ def nothing_suits_change() -> Told:
 
 def taken(shape: Shape, free: int) -> Told:
     """Return why a request waits for cards."""
-    return told("%(free)s of the cards that would do are free; %(n)s are needed.", free=free, n=shape.cards)
+    return told("Of the cards that would do, %(free)s are free; needed: %(n)s.", free=free, n=shape.cards)
 
 
 def taken_change(ends_s: float | None, zone: tzinfo) -> Told:
@@ -135,7 +140,7 @@ def kept_change(lendable_s: float) -> Told:
 
 def behind(ahead: int) -> Told:
     """Return that others come first."""
-    return told("%(n)s requests are before yours.", n=ahead)
+    return told("Requests before yours: %(n)s.", n=ahead)
 
 
 def behind_change() -> Told:
