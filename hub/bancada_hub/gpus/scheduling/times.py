@@ -39,9 +39,9 @@ def times_of(state: State, now_s: float) -> Times:
     """
     seen_s, rules = state.use.at_s, state.rules
     away = now_s < seen_s or now_s - seen_s > rules.gap_s
-    leases, moves = dict(state.leases), []
+    leases, moves = dict(sorted(state.leases.items())), []
     if away:
-        for lease in state.leases.values():
+        for lease in list(leases.values()):
             moved = _moved(lease, seen_s, now_s, rules)
             if moved != lease:
                 leases[lease.id] = moved
