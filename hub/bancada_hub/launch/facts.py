@@ -72,7 +72,8 @@ def preparation(taken: list[steps.Step], now: datetime) -> str:
 
 
 def _where(project: projects.Project, *, member: bool) -> Where:
-    return Where(project.id, project.slug, project.gid, member, project.archived_at is not None)
+    archived = project.archived_at is not None
+    return Where(project.id, project.slug, project.gid, member, archived, project.egress)
 
 
 def _who(person: people.Person) -> Who:

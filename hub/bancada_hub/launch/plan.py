@@ -40,13 +40,14 @@ class Who:
 
 @dataclass(frozen=True)
 class Where:
-    """The project a server works for, and whether the person is in it."""
+    """The project a server works for, whether the person is in it, and where its servers may reach."""
 
     id: int
     slug: str
     gid: int
     member: bool
     archived: bool = False
+    egress: str = "open"
 
 
 @dataclass(frozen=True)

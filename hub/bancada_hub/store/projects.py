@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal, TypeAlias, get_args
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -10,6 +11,11 @@ from sqlalchemy.orm import Session
 from bancada_hub.roles import Subject
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
 from bancada_hub.store.people import Person, get_person, next_gid
+
+Egress: TypeAlias = Literal["open", "mirror", "none"]
+"""Where a project's servers may reach: anywhere outside, the site's package mirror alone, or nowhere."""
+
+EGRESSES: tuple[Egress, ...] = get_args(Egress)
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Member:
 class Project:
     """A project; `owner_id` is set for personal ones, `lab_id` for all others.
 
-    `version` counts the changes of its words, so that nobody overwrites what they have not read.
+    `version` counts the changes of its words and limits, so that nobody overwrites what they have not read. What its
+    servers hold together stays under `max_cpus` and `max_memory_bytes`, where they are set.
     """
 
     id: int
@@ -35,6 +42,9 @@ class Project:
     lab_id: int | None = None
     archived_at: datetime | None = None
     version: int = 1
+    max_cpus: float | None = None
+    max_memory_bytes: int | None = None
+    egress: str = "open"
 
     @property
     def subject(self) -> Subject:
