@@ -94,8 +94,31 @@ class PeopleSettings(_Table):
 class ServerSettings(_Table):
     """What a researcher's server may use."""
 
-    memory_gib: float = Field(4.0, gt=0, description="Memory limit of a server, in GiB.")
-    cpus: float = Field(2.0, gt=0, description="CPU limit of a server, in cores.")
+    memory_gib: float = Field(
+        4.0,
+        gt=0,
+        description="Memory limit of a server of size M, in GiB; S has half of it, L the double, none more than the "
+        "machine has for servers.",
+    )
+    cpus: float = Field(
+        2.0,
+        gt=0,
+        description="CPU limit of a server of size M, in cores; S has half of it, L the double, none more than the "
+        "machine.",
+    )
+    memory_reserve_gib: float | None = Field(
+        None,
+        ge=0,
+        description="GiB of the machine's memory that servers never get: the sum of their memory limits stays under "
+        "the rest. Empty: 2 GiB or a tenth of the memory, whichever is more. At least half is left for servers.",
+    )
+    cpu_overcommit: float = Field(
+        4.0,
+        ge=1,
+        le=64,
+        description="How many times over the machine's cores are given to servers: the sum of their CPU limits stays "
+        "under cores times this. Idle servers need next to none; at 1, every server can use its limit at all times.",
+    )
     shm_ratio: float = Field(
         0.5, gt=0, le=1, description="Size of /dev/shm as a share of the memory limit (data loaders and NCCL need it)."
     )

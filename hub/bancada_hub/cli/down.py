@@ -36,7 +36,7 @@ def _run(arguments: argparse.Namespace) -> int:
             removed, used = leftovers.remove_images(connection.connect(facts.engine_host))
             line.outcome = f"{len(removed)} removed" + (f", still used: {', '.join(used)}" if used else "")
     with report.step("Overlays") as line:
-        leftovers.release_overlays(open_store(installation.site, installation.places))
+        leftovers.give_back_all(open_store(installation.site, installation.places))
         line.outcome = "given back"
     report.line(f"The site is down. Data stays at {installation.places.data}")
     return 0

@@ -57,7 +57,7 @@ class DockerServer(PlannedServer, DockerSpawner):
         gone = await self.engine(container.take_down, made.key.labels)
         if gone:
             self.log.warning("Removed what earlier starts of %s left: %s", self._log_name, ", ".join(sorted(gone)))
-            await asyncio.to_thread(self.release_overlay, *gone)
+            await asyncio.to_thread(self.give_back, *gone)
 
     async def bring_up(self, made: LaunchPlan) -> str:
         """Create and start the container and wait until JupyterLab answers."""
@@ -82,7 +82,7 @@ class DockerServer(PlannedServer, DockerSpawner):
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """Remove container and volume of one start and give its overlay back."""
         await self.engine(container.take_down, key.labels | {START_LABEL: start_id})
-        await asyncio.to_thread(self.release_overlay, start_id)
+        await asyncio.to_thread(self.give_back, start_id)
         self.object_id = ""
 
     async def poll(self) -> int | None:
@@ -106,7 +106,7 @@ class DockerServer(PlannedServer, DockerSpawner):
             return
         labels = self.key.labels | {START_LABEL: self.start_id}
         await self.engine(container.take_down, labels, stop_s=0 if now else container.STOP_S)
-        await asyncio.to_thread(self.release_overlay, self.start_id)
+        await asyncio.to_thread(self.give_back, self.start_id)
         self.clear_state()
 
     def clear_state(self) -> None:

@@ -16,13 +16,13 @@ from bancada_hub.launch.choices import Choices, Kind
 from bancada_hub.launch.environment import Inside, server_environment
 from bancada_hub.launch.names import PLAN_LABEL, START_LABEL, ServerKey, container_name, volume_name
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.sizes import MIB, Limits, Size, Sizes, Ulimit, default_size
 from bancada_hub.places import Places
 from bancada_images.sources import PackageSources
 
 COMMAND = ("/opt/bancada/bin/python", "-I", "-m", "bancada.server")
 """-I: neither variables nor a file in the home change what the server imports."""
 
-MIB = 1024**2
 _ACCOUNT = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -68,26 +68,6 @@ class What:
 
 
 @dataclass(frozen=True)
-class Ulimit:
-    """A limit of setrlimit(2); -1 is none."""
-
-    name: str
-    soft: int
-    hard: int
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a server may use."""
-
-    cpus: float
-    memory_bytes: int
-    shm_bytes: int
-    pids: int
-    ulimits: tuple[Ulimit, ...]
-
-
-@dataclass(frozen=True)
 class Facts:
     """All that a plan depends on.
 
@@ -95,7 +75,7 @@ class Facts:
         site_id: 8 hex digits.
         places: Where the site's things lie.
         sources: Where packages come from.
-        limits: What a server may use.
+        sizes: What a server of each size may use.
         network: The site's bridge; empty with the process engine.
         server_name: The named server that JupyterHub was asked for.
         who: The person, if there is one of this name.
@@ -103,12 +83,13 @@ class Facts:
         what: The published revision, if there is one.
         preparation: How far the site's preparation is, in words for a researcher; empty when it has ended.
         server_api: Where the server reaches the site.
+        last_size: The size that the person last started with in this project; empty before the first start.
     """
 
     site_id: str
     places: Places
     sources: PackageSources
-    limits: Limits
+    sizes: Sizes
     network: str
     server_name: str
     who: Who | None
@@ -116,6 +97,7 @@ class Facts:
     what: What | None
     preparation: str
     server_api: str = ""
+    last_size: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +145,7 @@ class LaunchPlan:
     Args:
         key: Which server this is.
         kind: `work` or `rescue`.
+        size: `s`, `m` or `l`.
         user: The person's account name.
         project: The project's slug.
         gid: The project's group, the first group of every process.
@@ -181,6 +164,7 @@ class LaunchPlan:
 
     key: ServerKey
     kind: Kind
+    size: Size
     user: str
     project: str
     gid: int
@@ -235,6 +219,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
     where = _project(facts, who)
     what = _revision(facts)
     key = ServerKey(facts.site_id, who.uid, where.id)
+    size = default_size(choices.size or facts.last_size)
     overlay = _overlay(facts, key, what) if choices.kind == "work" else None
     inside = Inside(
         user=who.name,
@@ -248,6 +233,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
     return LaunchPlan(
         key=key,
         kind=choices.kind,
+        size=size,
         user=who.name,
         project=where.slug,
         gid=where.gid,
@@ -258,7 +244,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         overlay=overlay,
         mounts=_mounts(facts, key, who, what),
         tmpfs=(Tmpfs(RUNTIME_DIRECTORY, 64 * MIB), Tmpfs("/places", MIB)),
-        resources=_resources(facts.limits),
+        resources=_resources(facts.sizes.of(size)),
         environment=tuple(sorted(server_environment(inside).items())),
         network=facts.network,
         command=COMMAND,

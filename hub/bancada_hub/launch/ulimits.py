@@ -7,7 +7,7 @@ than it has itself.
 import resource
 from pathlib import Path
 
-from bancada_hub.launch.plan import MIB, Ulimit
+from bancada_hub.launch.sizes import MIB, Ulimit
 
 STACK_BYTES = 64 * MIB
 _UNLIMITED = -1

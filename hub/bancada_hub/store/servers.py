@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from bancada_hub.roles import Subject
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow, ServerRow
 
 
@@ -47,6 +48,12 @@ class HeldServer(NewServer):
     project_slug: str
     project_title: str
     lab_id: int | None
+    personal: bool
+
+    @property
+    def subject(self) -> Subject:
+        """What `bancada_hub.roles.may` is asked about."""
+        return Subject(self.lab_id, self.project_id, self.personal)
 
 
 def claim(session: Session, server: NewServer) -> None:
@@ -121,4 +128,5 @@ def _held(server: ServerRow, person: PersonRow, project: ProjectRow) -> HeldServ
         project_slug=project.slug,
         project_title=project.title,
         lab_id=project.lab_id,
+        personal=project.owner_id is not None,
     )

@@ -20,9 +20,8 @@ from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.network import ensure_network
 from bancada_hub.places import Places
 from bancada_hub.site import Site
-from bancada_hub.store import catalog, people, projects
+from bancada_hub.store import catalog, overlays, people, projects, servers
 from bancada_hub.store.database import Store, migrate, open_store
-from bancada_hub.store.overlays import held
 from tests.engine import TestEngine
 
 SITE_ID = "5e55104e"
@@ -63,13 +62,14 @@ class Stage:
         (self.server_tree / "behaviour").write_text(how)
 
     def leftovers(self) -> list[str]:
-        """Return every container, volume and lock of this site."""
+        """Return every container and volume of this site, and every start that holds a lock or a share."""
         wanted = {"label": f"bancada.site={SITE_ID}"}
         # The plain list: the client's own looks at each container again, and one may have gone meanwhile.
         containers = [item["Names"][0].strip("/") for item in self.client.api.containers(all=True, filters=wanted)]
         volumes = [item.name for item in self.client.volumes.list(filters=wanted)]
         with self.store.read() as session:
-            return containers + volumes + list(held(session))
+            shares = {server.start_id for server in servers.held(session)}
+            return containers + volumes + sorted(overlays.held(session).keys() | shares)
 
 
 @pytest.fixture(scope="session")

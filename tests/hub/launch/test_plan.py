@@ -13,7 +13,7 @@ from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.names import ServerKey, container_name, network_name, volume_name
 from bancada_hub.launch.plan import Facts, LaunchPlan, plan
 from bancada_images.sources import PackageSources
-from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, facts
+from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, L, M, S, facts
 
 WORK = Choices()
 
@@ -99,6 +99,12 @@ def test_a_rescue_mounts_no_overlay() -> None:
     assert dict(made.environment)["BANCADA_KIND"] == "rescue"
 
 
+def test_the_size_is_what_was_chosen_else_that_of_the_start_before_else_m() -> None:
+    for chosen, last, expected in (("", "", M), ("l", "", L), ("", "s", S), ("m", "l", M), ("", "xl", M)):
+        made = plan(facts(last_size=last), Choices(size=chosen))
+        assert (made.resources.memory_bytes, made.resources.cpus) == (expected.memory_bytes, expected.cpus)
+
+
 def test_equal_facts_give_equal_hashes_and_any_change_another() -> None:
     first = plan(facts(), WORK)
     assert plan(facts(), WORK).plan_hash == first.plan_hash
@@ -106,7 +112,7 @@ def test_equal_facts_give_equal_hashes_and_any_change_another() -> None:
     others = [
         plan(facts(), Choices(kind="rescue")),
         plan(facts(what=replace(MINIMAL, digest="sha256:" + "b2" * 32)), WORK),
-        plan(facts(limits=replace(facts().limits, memory_bytes=GIB)), WORK),
+        plan(facts(sizes=replace(facts().sizes, m=replace(M, memory_bytes=GIB))), WORK),
     ]
     assert len({first.plan_hash, *(other.plan_hash for other in others)}) == 4
     assert first.labels("0" * 12)["bancada.plan"] == first.plan_hash
