@@ -60,7 +60,7 @@ class SiteLink:
     def __init__(self, client: SiteClient, measure: Callable[[], Activity], kind: str) -> None:
         self._client, self._measure = client, measure
         self.state = LinkState("rescue" if kind == "rescue" else "work")
-        self._pages: set[Page] = set()
+        self._pages: dict[Page, None] = {}  # in the order in which they were opened
         self._told: set[int] = set()
         self._some_page = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -78,13 +78,13 @@ class SiteLink:
 
     def add_page(self, page: Page) -> None:
         """Keep a page informed from now on."""
-        self._pages.add(page)
+        self._pages[page] = None
         self._some_page.set()
         page.tell(_message("state", self.state))
 
     def remove_page(self, page: Page) -> None:
         """Forget a page that was closed."""
-        self._pages.discard(page)
+        self._pages.pop(page, None)
         if not self._pages:
             self._some_page.clear()
 
@@ -124,16 +124,20 @@ class SiteLink:
                 await asyncio.sleep(AGAIN_S)
 
     async def _pass_on(self, notice: SiteNotice) -> None:
-        """Show a notice, then say that it was seen: one that got lost on the way is told again."""
-        if notice.id in self._told or self._tell(_message("notice", notice)):
+        """Show a notice in one page, then say that it was seen: one that got lost on the way is told again."""
+        if notice.id in self._told or self._tell_newest(_message("notice", notice)):
             self._told.add(notice.id)
             await self._client.seen(notice.id)
         else:
             await asyncio.sleep(1)  # the last page is just going away
 
-    def _tell(self, message: str) -> bool:
-        reached = [page.tell(message) for page in tuple(self._pages)]
-        return any(reached)
+    def _tell(self, message: str) -> None:
+        for page in tuple(self._pages):
+            page.tell(message)
+
+    def _tell_newest(self, message: str) -> bool:
+        """Tell the page that was opened last and is still there; returns whether there was one."""
+        return any(page.tell(message) for page in reversed(tuple(self._pages)))
 
 
 def _message(kind: str, value: LinkState | SiteNotice) -> str:

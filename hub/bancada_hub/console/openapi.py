@@ -12,6 +12,7 @@ _ABOUT = {
     "project": "The project's slug",
     "lab": "The lab's slug",
     "person": "The account name",
+    "notice": "The notice's number",
 }
 
 

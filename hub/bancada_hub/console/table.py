@@ -6,6 +6,7 @@ from bancada_hub.console.handlers import (
     doctor,
     labs,
     members,
+    notices,
     openapi,
     preparation,
     profile,
@@ -18,7 +19,7 @@ from bancada_hub.console.handlers import (
 )
 
 _TOPICS = (
-    *(work, tabs, profile, projects),
+    *(work, tabs, profile, notices, projects),
     *(labs, members),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),

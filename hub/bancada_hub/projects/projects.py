@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion, told
 from bancada_hub.naming import check_slug, checked_title, shown
+from bancada_hub.projects import telling
 from bancada_hub.projects.labs import lab_for, person_to_add
 from bancada_hub.roles import Action, Actor
 from bancada_hub.site import Site
@@ -104,6 +105,7 @@ def archive_project(store: Store, actor: Actor, slug: str, *, archived: bool = T
         if not archived and project.lab_id is not None and labs.get_lab(made.session, project.lab_id).archived_at:
             msg = told("The lab of the project “%(slug)s” is archived.", slug=slug)
             raise PeopleError(msg, fix=told("Open the lab again first."))
+        telling.archived(made.session, actor, project, archived=archived)
         return projects.set_archived(made.session, project.id, archived=archived)
 
 
@@ -125,6 +127,7 @@ def add_member(store: Store, actor: Actor, slug: str, name: str, *, lead: bool =
         made.detail |= {"person": name, "lead": lead or bool(member and member.lead), "new": member is None}
         if member is None or (lead and not member.lead):
             _grant(made.session, project, person, lead=lead)
+            telling.joined(made.session, actor, project, _member(made.session, project, person), new=member is None)
         return _member(made.session, project, person)
 
 
@@ -145,6 +148,7 @@ def remove_member(store: Store, actor: Actor, slug: str, name: str) -> people.Pe
         person = _other_than_last_lead(made.session, project, name).person
         projects.drop_member(made.session, project.id, person.id)
         made.detail["person"] = name
+        telling.gone(made.session, actor, project, person)
         trace.ledger(made.session, trace.NewLedgerEntry("membership.ended", project.id, person.id))
         return person
 
@@ -165,6 +169,7 @@ def set_lead(store: Store, actor: Actor, slug: str, name: str, *, lead: bool) ->
             projects.set_member_lead(made.session, project.id, member.person.id, lead=lead)
             kind = "lead.granted" if lead else "lead.ended"
             trace.ledger(made.session, trace.NewLedgerEntry(kind, project.id, member.person.id))
+            telling.leads(made.session, actor, project, member.person, lead=lead)
         return _member(made.session, project, member.person)
 
 

@@ -235,6 +235,7 @@ class NoticeRow(Base):
     at: Mapped[datetime] = mapped_column(Moment)
     level: Mapped[str] = mapped_column(String(16))
     text: Mapped[str] = mapped_column(Text)
+    made_of: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     action_label: Mapped[str] = mapped_column(String(80), default="")
     action_url: Mapped[str] = mapped_column(String(400), default="")
     seen_at: Mapped[datetime | None] = mapped_column(Moment)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from jupyterhub.services.auth import HubOAuth, HubOAuthenticated, UserNotAllowed
@@ -207,6 +208,8 @@ class Handler(HubOAuthenticated, RequestHandler):
             tab=values.pop("tab", ""),
             xsrf=self.xsrf_token.decode(),
             keep=self.xsrf_token.decode() if self._asker else "",
+            notices=self._asker.notices if self._asker else (),
+            now=datetime.now(UTC),
             **values,
         )
 

@@ -31,10 +31,11 @@ class WorkParts(Handler):
     json_only = True
 
     async def get(self) -> None:
-        """Answer {parts, next_s}."""
+        """Answer {parts, notices, next_s}."""
         records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
         work = await work_of(self.context, records)
-        self.send_json({"parts": parts_of(self, work), "next_s": _next_s(work)})
+        notices = self.page("notices.html", tab="work")
+        self.send_json({"parts": parts_of(self, work), "notices": notices, "next_s": _next_s(work)})
 
 
 def parts_of(handler: Handler, work: Work) -> dict[str, str]:

@@ -156,7 +156,8 @@ class Notices(ServerHandler):
             wait_s = float(self.get_query_argument("wait_s", "0"))
         except ValueError as error:
             raise HTTPError(400, "wait_s is not a number") from error
-        found = await self.api.watch.unseen(self.server.person_id, min(max(wait_s, 0.0), LONGEST_WAIT_S))
+        wait_s = min(max(wait_s, 0.0), LONGEST_WAIT_S)
+        found = await self.api.watch.unseen(self.server.person_id, self.server.slug, wait_s)
         self.send({"notices": [asdict(notice) for notice in found]})
 
 

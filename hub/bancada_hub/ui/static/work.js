@@ -47,6 +47,34 @@ function swap(id, html) {
   exactTimes(element);
 }
 
+// Notices come and go one by one, so that a screen reader says each once.
+function swapNotices(html) {
+  const place = document.getElementById("notices");
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html;
+  const number = (notice) => notice.dataset.notice;
+  const wanted = [...fresh.content.querySelectorAll("[data-notice]")];
+  const there = [...place.querySelectorAll("[data-notice]")];
+  if (wanted.map(number).join() === there.map(number).join()) {
+    return;
+  }
+  if (!wanted.length || !there.length) {
+    place.replaceChildren(fresh.content);
+    exactTimes(place);
+    return;
+  }
+  const list = there[0].parentElement;
+  for (const notice of there.filter((one) => !wanted.some((other) => number(other) === number(one)))) {
+    notice.remove();
+  }
+  for (const notice of wanted.filter((one) => !there.some((other) => number(other) === number(one)))) {
+    list.append(notice);
+  }
+  place.querySelector("section > form")?.remove();
+  list.after(...fresh.content.querySelectorAll("section > form"));
+  exactTimes(list);
+}
+
 function plan(seconds) {
   clearTimeout(timer);
   if (!document.hidden) {
@@ -69,7 +97,8 @@ async function refresh() {
     }
     if (reply.ok) {
       const found = await reply.json();
-      const cards = Object.keys(found.parts).filter((id) => id !== "preparation");
+      const cards = Object.keys(found.parts).filter((id) => id.startsWith("project-"));
+      swapNotices(found.notices);
       if (cards.length !== document.querySelectorAll(".cards > .card").length) {
         location.reload();
         return;

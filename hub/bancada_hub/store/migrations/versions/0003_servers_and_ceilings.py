@@ -1,4 +1,4 @@
-"""What servers hold of the machine, the ceilings of labs and projects, and where a project's servers may reach."""
+"""What servers hold, the ceilings of labs and projects, where servers may reach, and notices in any language."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -41,9 +41,11 @@ def upgrade() -> None:
     op.add_column("labs", sa.Column("version", sa.Integer, nullable=False, server_default="1"), schema=_schema())
     size = sa.Column("last_size", sa.String(4), nullable=False, server_default="")
     op.add_column("members", size, schema=_schema())
+    op.add_column("notices", sa.Column("made_of", sa.JSON), schema=_schema())
 
 
 def downgrade() -> None:
+    op.drop_column("notices", "made_of", schema=_schema())
     op.drop_column("members", "last_size", schema=_schema())
     op.drop_column("labs", "version", schema=_schema())
     op.drop_column("projects", "egress", schema=_schema())
