@@ -156,8 +156,8 @@ def _why(size: Size, broken: _Sum, situation: Situation) -> Told:
     values = {
         "size": size.upper(),
         "asked": _amount(broken.asked),
-        "free": _amount(broken.free),
-        "all": _amount(broken.most),
+        "free": _short(broken.free),
+        "all": _short(broken.most),
         "project": situation.asker.project,
     }
     never = broken.asked > broken.most
@@ -192,7 +192,7 @@ def _holders(broken: _Sum, situation: Situation) -> list[Told]:
     named = known[:NAMED]
     rest = [each for each in broken.servers if each not in named]
     said = [_held(each, broken, asker) for each in named]
-    amount = _amount(broken.total(rest))
+    amount = _short(broken.total(rest))
     if len(rest) == 1:
         said.append(told("Another server holds %(amount)s.", amount=amount))
     elif rest:
@@ -201,7 +201,7 @@ def _holders(broken: _Sum, situation: Situation) -> list[Told]:
 
 
 def _held(server: HeldServer, broken: _Sum, asker: Asker) -> Told:
-    amount = _amount(broken.of(server))
+    amount = _short(broken.of(server))
     if server.person_id == asker.person_id:
         return told("You hold %(amount)s in “%(title)s”.", amount=amount, title=server.project_title)
     name = server.display_name or server.person_name
@@ -245,7 +245,12 @@ def _stoppable(limits: Limits, situation: Situation) -> str:
     return ""
 
 
-def _amount(amount: Bytes | Cores) -> Told:
+def _amount(amount: Bytes | Cores) -> object:
+    return told("%(amount)s of memory", amount=amount) if isinstance(amount, Bytes) else _short(amount)
+
+
+def _short(amount: Bytes | Cores) -> object:
+    """Return an amount whose kind has been said before."""
     if isinstance(amount, Bytes):
-        return told("%(amount)s of memory", amount=amount)
+        return amount
     return told("1 core") if str(amount) == "1" else told("%(amount)s cores", amount=amount)

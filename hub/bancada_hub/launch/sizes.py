@@ -1,7 +1,7 @@
 """How large a server can be: three sizes, made of the site's settings and bounded by the machine. Pure.
 
 M is what the settings say, S half of it, L the double. None is larger than what the machine has for servers, so that
-each can start while nothing else runs.
+each can start while nothing else runs. Which of them fit at this instant: `launch.room.read_offers`.
 """
 
 from dataclasses import dataclass
