@@ -5,6 +5,7 @@ and names the unit.
 """
 
 import difflib
+import ipaddress
 import os
 import re
 import tomllib
@@ -131,8 +132,32 @@ class NetworkSettings(_Table):
     """The site's one bridge."""
 
     subnet: str | None = Field(
-        None, description="The bridge's network, such as 10.89.0.0/24. Empty: a free one is chosen and kept."
+        None,
+        description="The bridge's network, of /16 to /28, such as 10.89.0.0/24. Empty: a free one is chosen and kept. "
+        "Half of its addresses are for servers of projects with open egress, a quarter each for `mirror` and `none`.",
     )
+    denied: tuple[str, ...] = Field(
+        (),
+        description="Networks that no server reaches, such as [\"10.0.0.0/8\"]: the hospital's, the instruments'. "
+        "Package sources and proxies named under `packages` stay reachable inside them, and so do this machine's name "
+        "servers. Link-local and metadata addresses are always denied.",
+    )
+
+    @field_validator("subnet")
+    @classmethod
+    def _fit(cls, subnet: str | None) -> str | None:
+        if subnet is None:
+            return None
+        network = ipaddress.IPv4Network(subnet)
+        if not network.is_private or not 16 <= network.prefixlen <= 28:
+            msg = f"{subnet} is not a private network of /16 to /28, such as 10.89.0.0/24"
+            raise ValueError(msg)
+        return str(network)
+
+    @field_validator("denied")
+    @classmethod
+    def _networks(cls, denied: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(ipaddress.ip_network(network)) for network in denied)
 
 
 class Site(_Table):

@@ -14,7 +14,7 @@ import docker
 from dockerspawner import DockerSpawner
 
 from bancada.contract import parse_start_failure
-from bancada_hub.errors import EngineError, LaunchRefused
+from bancada_hub.errors import EngineError, HostError, LaunchRefused, told
 from bancada_hub.launch import container
 from bancada_hub.launch.calls import EngineCalls
 from bancada_hub.launch.environment import with_hub
@@ -61,6 +61,7 @@ class DockerServer(PlannedServer, DockerSpawner):
 
     async def bring_up(self, made: LaunchPlan) -> str:
         """Create and start the container and wait until JupyterLab answers."""
+        await asyncio.to_thread(self._hold_walls)
         self._abandoned = threading.Event()
         environment = with_hub(made.environment, self.get_env())
         create = partial(
@@ -113,6 +114,21 @@ class DockerServer(PlannedServer, DockerSpawner):
         """Forget the container that was."""
         super().clear_state()
         self.object_id = ""
+
+    def _hold_walls(self) -> None:
+        try:
+            put_back = self.context.firewall.hold() if self.context.firewall else None
+        except HostError as error:
+            self.log.error("%s does not start: %s", self._log_name, error)  # noqa: TRY400 - it says what to do
+            put_back = None
+        if put_back is None:
+            raise LaunchRefused(
+                told("The firewall that keeps people's servers apart is not in force, and cannot be put in force now."),
+                fix=told("Ask an administrator to run ./bancada doctor, which says why."),
+                reason=Reason.NO_WALLS,
+            )
+        if put_back:
+            self.log.warning("Somebody had removed the site's firewall rules; they are in force again")
 
     async def _has_ended(self) -> bool:
         return await self.engine(container.has_ended, self.object_id)

@@ -11,13 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bancada.contract import ENVIRONMENT_GID, RUNTIME_DIRECTORY
-from bancada_hub.errors import LaunchRefused
+from bancada_hub.errors import LaunchRefused, told
+from bancada_hub.host.egress import serves_mirror_only
 from bancada_hub.launch.choices import Choices, Kind
 from bancada_hub.launch.environment import Inside, server_environment
 from bancada_hub.launch.names import PLAN_LABEL, START_LABEL, ServerKey, container_name, volume_name
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.sizes import MIB, Limits, Size, Sizes, Ulimit, default_size
 from bancada_hub.places import Places
+from bancada_hub.store.projects import Egress
 from bancada_images.sources import PackageSources
 
 COMMAND = ("/opt/bancada/bin/python", "-I", "-m", "bancada.server")
@@ -47,7 +49,7 @@ class Where:
     gid: int
     member: bool
     archived: bool = False
-    egress: str = "open"
+    egress: Egress = "open"
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ class LaunchPlan:
         resources: CPU, memory, cards, limits.
         environment: Variables, sorted by name. The hub's own, with the server's token, are not part of a plan.
         network: The bridge.
+        egress: What the server reaches: `open`, `mirror` or `none`; it decides which addresses it may get.
         command: What is run.
     """
 
@@ -178,6 +181,7 @@ class LaunchPlan:
     resources: Resources
     environment: tuple[tuple[str, str], ...]
     network: str
+    egress: Egress
     command: tuple[str, ...]
 
     @property
@@ -247,6 +251,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         resources=_resources(facts.sizes.of(size)),
         environment=tuple(sorted(server_environment(inside).items())),
         network=facts.network,
+        egress=_egress(facts, where),
         command=COMMAND,
     )
 
@@ -292,6 +297,33 @@ def _project(facts: Facts, who: Who) -> Where:
             reason=Reason.ARCHIVED,
         )
     return facts.where
+
+
+def _egress(facts: Facts, where: Where) -> Egress:
+    if where.egress != "open" and not facts.network:
+        raise LaunchRefused(
+            told(
+                "The project “%(slug)s” may not reach the network freely, and servers without containers cannot be "
+                "held to that.",
+                slug=where.slug,
+            ),
+            fix=told("Ask an administrator: this needs the docker engine."),
+            reason=Reason.EGRESS,
+        )
+    # Public package indexes stand behind networks that serve half the world: there is no address to allow.
+    if where.egress == "mirror" and not serves_mirror_only(facts.sources):
+        raise LaunchRefused(
+            told(
+                "The project “%(slug)s” may reach the site's package mirror only, and the site has none.",
+                slug=where.slug,
+            ),
+            fix=told(
+                "Ask an administrator to set packages.index_url, a proxy or a wheelhouse, or a lead to change what the "
+                "project may reach."
+            ),
+            reason=Reason.EGRESS,
+        )
+    return where.egress
 
 
 def _not_yours(slug: str, who: Who, reason: Reason) -> LaunchRefused:

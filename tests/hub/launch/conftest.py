@@ -15,6 +15,8 @@ from jupyterhub.objects import Hub, Server
 from jupyterhub.user import User
 from traitlets.config import Config
 
+from bancada_hub.host.firewall import Firewall
+from bancada_hub.host.firewall_rules import Wall
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.network import ensure_network
@@ -119,7 +121,10 @@ def stage(
         catalog.put_image(session, "minimal", "Minimal", "")
         catalog.publish_revision(session, "minimal", built)
     network = ensure_network(engine_client, SITE_ID)
-    context = LaunchContext(SITE_ID, site, places, store, engine.host, network.name)
+    wall = Wall(SITE_ID, network.bridge, network.subnet, network.gateway, ports=(8003, 8004))
+    firewall = Firewall(SITE_ID, places.run, lambda kept: (wall, kept))
+    firewall.ensure()
+    context = LaunchContext(SITE_ID, site, places, store, engine.host, network.name, firewall=firewall)
     yield Stage(engine_client, context, server_tree, lower)
     wanted = {"label": f"bancada.site={SITE_ID}"}
     for container in engine_client.containers.list(all=True, filters=wanted, ignore_removed=True):
@@ -127,6 +132,7 @@ def stage(
     for volume in engine_client.volumes.list(filters=wanted):
         volume.remove()
     engine_client.networks.get(network.name).remove()
+    firewall.remove()
 
 
 Spawn = Callable[..., DockerServer]
