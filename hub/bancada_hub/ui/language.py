@@ -78,6 +78,12 @@ class Words:
         number = format_decimal(size_bytes / 2**30, format="#,##0.0", locale=Locale.parse(self.language))
         return f"{number} GiB"
 
+    def cores(self, cpus: float) -> str:
+        """Return a number of CPU cores, with this language's decimal mark."""
+        if round(cpus, 2) == 1:
+            return self.gettext("1 core")
+        return self.gettext("%(amount)s cores", amount=Cores(cpus))
+
 
 @cache
 def words(language: str) -> Words:

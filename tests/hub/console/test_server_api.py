@@ -144,7 +144,8 @@ def test_what_a_server_reports_is_shown_to_its_person(server: Server, ana: Brows
     assert server.ask("POST", "/report", json=body).status_code == 200
     shown = ana.api("GET", "projects/optics/server").json()["activity"]
     assert shown.pop("reported_at")
-    assert shown == {"kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
+    assert shown == {"stale": False, "kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
+    assert "1 notebook, 1 computing · active " in ana.get("/services/bancada/").text
 
 
 def stops_by_servers(running: RunningSite) -> list[tuple[str, str]]:

@@ -3,12 +3,13 @@
 import asyncio
 from datetime import UTC, datetime
 
+from bancada_hub.console import activity, servers
 from bancada_hub.console import preparation as progress
-from bancada_hub.console import servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.launch.room import Offers
 
 MOVING_S, WORKING_S, STILL_S = 1, 2, 15
 """Seconds until the page asks again: while a server starts or stops, while the site is prepared, else."""
@@ -61,14 +62,31 @@ def preparation_part(handler: Handler, records: Records) -> str:
 
 
 def _card_part(handler: Handler, card: Card) -> str:
+    words, running = handler.look.words, card.server.phase is servers.Phase.RUNNING
     return handler.page(
         "card.html",
         card=card,
         server=card.server,
         phase=card.server.phase.value,
-        state_word=servers.describe(card.server, handler.look.words),
+        state_word=servers.describe(card.server, words),
         state_colour=servers.colour(card.server),
+        activity=activity.describe(card.report, datetime.now(UTC), words) if running else None,
+        chosen=chosen_size(card.offers),
     )
+
+
+def chosen_size(offers: Offers | None) -> str:
+    """Return the size that a start has unless the person chooses another; empty when none fits now.
+
+    It is that of the start before where there is room for it, else the largest smaller one, else any that fits.
+    """
+    if offers is None:
+        return ""
+    sizes = [offer.size for offer in offers.offered]
+    before = sizes.index(offers.usual)
+    fitting = [offer.size for offer in offers.offered if offer.fits]
+    smaller = [size for size in sizes[: before + 1] if size in fitting]
+    return smaller[-1] if smaller else next(iter(fitting), "")
 
 
 def _next_s(work: Work) -> int:

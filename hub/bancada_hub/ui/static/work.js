@@ -20,24 +20,44 @@ function exactTimes(root) {
   }
 }
 
-// What a person opened, wrote or stands on survives the swap.
+// As the browser writes it, without the page's token, which is another in each answer.
+function bare(html) {
+  const parsed = document.createElement("template");
+  parsed.innerHTML = html;
+  for (const token of parsed.content.querySelectorAll("input[name=_xsrf]")) {
+    token.removeAttribute("value");
+  }
+  return parsed.innerHTML.trim();
+}
+
+// What a person opened, wrote, chose or stands on survives the swap, and nothing is touched that stays as it is.
 function swap(id, html) {
   const element = document.getElementById(id);
-  if (!element || shown.get(id) === html) {
+  const wanted = bare(html);
+  if (!element || shown.get(id) === wanted) {
     return;
   }
+  const chosen = new Map(
+    [...element.querySelectorAll("select[data-chosen]")].map((choice) => [choice.id, choice.value]),
+  );
   const focused = element.contains(document.activeElement) ? document.activeElement : null;
   const hadFocus = focused ? focused.id || "?" : "";
   const open = new Map([...element.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
   const answer = element.querySelector("[data-answer]:not([hidden])");
-  const before = shown.get(id);
   element.innerHTML = html;
-  shown.set(id, html);
+  shown.set(id, wanted);
+  for (const choice of element.querySelectorAll("select")) {
+    const same = [...choice.options].find((option) => option.value === chosen.get(choice.id));
+    if (same && !same.disabled) {
+      same.selected = true;
+      choice.dataset.chosen = "";
+    }
+  }
   for (const fold of element.querySelectorAll("details[id]")) {
     fold.open = open.get(fold.id) ?? fold.open;
   }
   const place = element.querySelector("[data-answer]");
-  if (answer && place && before !== undefined) {
+  if (answer && place) {
     place.replaceWith(answer);
   }
   if (hadFocus) {
@@ -162,5 +182,14 @@ document.addEventListener("visibilitychange", () => {
   }
 });
 
+live.addEventListener("change", (event) => {
+  if (event.target.matches("select")) {
+    event.target.dataset.chosen = "";
+  }
+});
+
+for (const part of [...live.querySelectorAll(".cards > .card"), document.getElementById("preparation")]) {
+  shown.set(part.id, bare(part.innerHTML));
+}
 exactTimes(live);
 plan(Number(live.dataset.nextS));
