@@ -6,7 +6,12 @@ from typing import Any
 from bancada_hub.console.access import IN_WORDS, Who
 from bancada_hub.console.routes import PREFIX, READING, Field, Route, Rule
 
-_TYPES = {str: "string", int: "integer", bool: "boolean"}
+_TYPES: dict[type, str | list[str]] = {
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+    float: ["number", "null"],
+}
 _REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
 _ABOUT = {
     "project": "The project's slug",

@@ -203,7 +203,7 @@ def _holders(broken: _Sum, situation: Situation) -> list[Told]:
 def _held(server: HeldServer, broken: _Sum, asker: Asker) -> Told:
     amount = _short(broken.of(server))
     if server.person_id == asker.person_id:
-        return told("You hold %(amount)s in “%(title)s”.", amount=amount, title=server.project_title)
+        return told("You hold %(amount)s in “%(title)s”.", amount=amount, title=_title(server))
     name = server.display_name or server.person_name
     return told("%(name)s holds %(amount)s in “%(title)s”.", name=name, amount=amount, title=server.project_title)
 
@@ -241,8 +241,13 @@ def _stoppable(limits: Limits, situation: Situation) -> str:
         without = tuple(each for each in situation.held if each != server)
         after = Situation(asker, situation.machine, situation.project, situation.lab, without)
         if fits(limits, after):
-            return server.project_title
+            return _title(server)
     return ""
+
+
+def _title(server: HeldServer) -> str:
+    """Return what pages call the project of one's own server."""
+    return told("Personal") if server.personal else server.project_title
 
 
 def _amount(amount: Bytes | Cores) -> object:

@@ -17,7 +17,7 @@ from bancada_hub.store import labs, people, projects, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.standing import allowed, require, standing_of_actor
 
-CHANGE, ARCHIVE, REOPEN = "project.change", "project.archive", "project.reopen"
+CHANGE, ARCHIVE, REOPEN, LIMITS = "project.change", "project.archive", "project.reopen", "project.limits"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def change_project(store: Store, actor: Actor, slug: str, version: int, title: s
     with trace.change(store, actor, CHANGE, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
         if project.version != version:
-            raise _stale(made.session, project)
+            raise stale(made.session, project)
         made.detail |= {"from": project.title, "to": checked, "version": version + 1}
         return projects.set_title(made.session, project.id, checked)
 
@@ -235,8 +235,9 @@ def _member(session: Session, project: projects.Project, person: people.Person) 
     return member
 
 
-def _stale(session: Session, project: projects.Project) -> StaleVersion:
-    last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN), f"project:{project.slug}")
+def stale(session: Session, project: projects.Project) -> StaleVersion:
+    """Return the refusal of a change by somebody who has not read the last one: who made it, and when."""
+    last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN, LIMITS), f"project:{project.slug}")
     when = f"{last.at:%H:%M:%S %Y-%m-%d}" if last else "? ?"
     time, date = when.split()
     msg = told(

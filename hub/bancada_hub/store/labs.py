@@ -11,6 +11,14 @@ from bancada_hub.store.people import Person, people_where
 
 
 @dataclass(frozen=True)
+class LabLimits:
+    """What the servers of a lab's projects may hold together; None is no limit of its own."""
+
+    max_memory_bytes: int | None = None
+    max_cpus: float | None = None
+
+
+@dataclass(frozen=True)
 class Lab:
     """A lab.
 
@@ -26,6 +34,11 @@ class Lab:
     max_cpus: float | None = None
     max_memory_bytes: int | None = None
     version: int = 1
+
+    @property
+    def limits(self) -> LabLimits:
+        """What the servers of its projects may hold together."""
+        return LabLimits(self.max_memory_bytes, self.max_cpus)
 
 
 def labs(session: Session) -> list[Lab]:
@@ -57,6 +70,15 @@ def set_lab_title(session: Session, lab_id: int, title: str) -> Lab:
     """Change a lab's title."""
     row = session.get_one(LabRow, lab_id)
     row.title, row.version = title, row.version + 1
+    session.flush()
+    return _lab(row)
+
+
+def set_lab_limits(session: Session, lab_id: int, limits: LabLimits) -> Lab:
+    """Change what the servers of a lab's projects may hold together; its version goes up."""
+    row = session.get_one(LabRow, lab_id)
+    row.max_memory_bytes, row.max_cpus = limits.max_memory_bytes, limits.max_cpus
+    row.version += 1
     session.flush()
     return _lab(row)
 

@@ -19,6 +19,15 @@ EGRESSES: tuple[Egress, ...] = get_args(Egress)
 
 
 @dataclass(frozen=True)
+class ProjectLimits:
+    """What a project's servers may hold together, and where they may reach; None is no limit of its own."""
+
+    max_memory_bytes: int | None = None
+    max_cpus: float | None = None
+    egress: Egress = "open"
+
+
+@dataclass(frozen=True)
 class Member:
     """Somebody in a project."""
 
@@ -44,12 +53,19 @@ class Project:
     version: int = 1
     max_cpus: float | None = None
     max_memory_bytes: int | None = None
-    egress: str = "open"
+    egress: Egress = "open"
 
     @property
     def subject(self) -> Subject:
         """What `bancada_hub.roles.may` is asked about."""
         return Subject(self.lab_id, self.id, self.personal)
+
+    @property
+    def limits(self) -> ProjectLimits:
+        """What its servers may hold together, and where they may reach."""
+        known: dict[str, Egress] = {each: each for each in EGRESSES}
+        egress = known.get(self.egress, "none")  # a word that this release does not know opens nothing
+        return ProjectLimits(self.max_memory_bytes, self.max_cpus, egress)
 
     @property
     def personal(self) -> bool:
@@ -99,6 +115,15 @@ def set_title(session: Session, project_id: int, title: str) -> Project:
     """Change a project's title; its version goes up."""
     row = session.get_one(ProjectRow, project_id)
     row.title, row.version = title, row.version + 1
+    session.flush()
+    return _project(row)
+
+
+def set_limits(session: Session, project_id: int, limits: ProjectLimits) -> Project:
+    """Change what a project's servers may hold together and where they may reach; its version goes up."""
+    row = session.get_one(ProjectRow, project_id)
+    row.max_memory_bytes, row.max_cpus, row.egress = limits.max_memory_bytes, limits.max_cpus, limits.egress
+    row.version += 1
     session.flush()
     return _project(row)
 

@@ -52,7 +52,7 @@ class Words:
         if isinstance(value, Bytes):
             return self.size(value)
         if isinstance(value, Cores):
-            return format_decimal(round(value, 2), locale=Locale.parse(self.language))
+            return self.number(value)
         return value
 
     def ngettext(self, one: str, many: str, n: int, /, **values: object) -> str:
@@ -77,6 +77,10 @@ class Words:
         """Return an amount of storage in GiB, with this language's decimal mark."""
         number = format_decimal(size_bytes / 2**30, format="#,##0.0", locale=Locale.parse(self.language))
         return f"{number} GiB"
+
+    def number(self, number: float) -> str:
+        """Return a number with two decimals at most, with this language's decimal mark."""
+        return str(format_decimal(round(number, 2), locale=Locale.parse(self.language)))
 
     def cores(self, cpus: float) -> str:
         """Return a number of CPU cores, with this language's decimal mark."""

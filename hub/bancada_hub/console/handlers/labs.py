@@ -9,7 +9,9 @@ from bancada_hub.console.lab import all_labs, lab_model, read_lab, visible_labs
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, remove_lab_lead
+from bancada_hub.projects.limits import change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action
+from bancada_hub.store.labs import LabLimits
 
 LABS_PAGE = PREFIX + "site/labs"
 
@@ -81,6 +83,17 @@ class ChangeLab(Acting):
         self.say(page_of(slug), told("The lab is now called %(title)s.", title=lab.title))
 
 
+class LimitLab(Acting):
+    """POST api/labs/<slug>/limits."""
+
+    async def post(self, slug: str) -> None:
+        """Change what a lab's servers may hold together, unless somebody else changed it after `version`."""
+        limits = LabLimits(memory_limit(self.body["max_memory_gib"]), cpu_limit(self.body["max_cpus"]))
+        lab = await self.do(change_lab_limits, self.store, self.actor, slug, self.body["version"], limits)
+        said = told("The limits of the lab %(slug)s are saved. What runs goes on as it is.", slug=slug)
+        self.say(LABS_PAGE, said, version=lab.version)
+
+
 class CloseLab(Acting):
     """POST api/labs/<slug>/archive and api/labs/<slug>/reopen."""
 
@@ -120,6 +133,11 @@ class RemoveLead(Acting):
 TITLE = Field("title", "what pages call it, 1 to 80 characters")
 SLUG = Field("slug", "its short name, for ever: 1 to 24 of a-z, 0-9 and hyphen, first a letter, last no hyphen")
 NAME = Field("name", "an account name")
+VERSION = Field("version", "the version that was read, so that nobody overwrites what they did not see", int)
+MAX_MEMORY = Field(
+    "max_memory_gib", "the most memory that its servers may hold together, in GiB; null: no limit", float
+)
+MAX_CPUS = Field("max_cpus", "the most CPU that its servers may hold together, in cores; null: no limit", float)
 LEADS = Action.SET_LAB_LEADS
 
 ROUTES = [
@@ -139,6 +157,18 @@ ROUTES = [
         "api/labs/{lab}/change",
         ChangeLab,
         {"POST": Rule(Action.CHANGE_LAB, "Change a lab's title.", audit="lab.change", body=(TITLE,))},
+    ),
+    Route(
+        "api/labs/{lab}/limits",
+        LimitLab,
+        {
+            "POST": Rule(
+                Action.SET_LAB_LIMITS,
+                "Change what a lab's servers may hold together.",
+                audit="lab.limits",
+                body=(MAX_MEMORY, MAX_CPUS, VERSION),
+            )
+        },
     ),
     Route(
         "api/labs/{lab}/archive",
