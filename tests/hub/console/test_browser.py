@@ -72,11 +72,12 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> 
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     seen = []
-    for _ in range(5):
+    for _ in range(7):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.parentElement.id"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert seen == ["start-broken", "size-broken", "reset-broken", "leave-broken", "start-optics"]
+    card = ["start-broken", "size-broken", "reset-broken", "leave-broken"]
+    assert seen == ["project-filter", "filter", *card, "start-optics"]
     page.get_by_label("Light, dark, contrast").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Dark", exact=True)).to_be_visible()

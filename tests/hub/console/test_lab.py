@@ -11,6 +11,7 @@ from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.roles import Actor
 from bancada_hub.store.trace import Filter, audit_entries, verify
 from tests.hub.console.running import PASSWORD, Browser, RunningSite, hidden, wait_until
+from tests.hub.console.test_server_api import add_notice
 
 CODE = "<script>alert(1)</script>"
 
@@ -254,6 +255,9 @@ def test_a_limit_that_cannot_be_is_refused(lead: Browser, change: dict, status: 
     assert (reply.status_code, reply.json()["message"]) == (status, said)
 
 
+CORAL_LIMITS = {"max_memory_gib": 16, "max_cpus": 4, "egress": "open", "version": 2}
+
+
 def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
     """Calls each route that changes something, once, so that it does, and finds its row in the audit."""
     add_account(running.store, running.installation.site, Actor.command_line(), NewAccount("zoe", password=PASSWORD))
@@ -264,11 +268,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/labs/{lab}/leads", {"lab": "sea"}, {"name": "admin"}),
         ("api/labs/{lab}/projects", {"lab": "sea"}, {"slug": "coral", "title": "Coral"}),
         ("api/projects/{project}/change", {"project": "coral"}, {"title": "Corals", "version": 1}),
-        (
-            "api/projects/{project}/limits",
-            {"project": "coral"},
-            {"max_memory_gib": 16, "max_cpus": 4, "egress": "open", "version": 2},
-        ),
+        ("api/projects/{project}/limits", {"project": "coral"}, CORAL_LIMITS),
         ("api/projects/{project}/members", {"project": "coral"}, {"name": "zoe", "lead": True}),
         ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": False}),
         ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": True}),
@@ -291,6 +291,8 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
         ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),
         ("api/site/doctor", {}, {}),
+        ("api/notices/{notice}/seen", {"notice": str(add_notice(running, "admin", "One."))}, {}),
+        ("api/notices/seen", {}, {"up_to": add_notice(running, "admin", "Two.")}),
     ]
     by_path = {route.path: route for route in ROUTES}
     for path, names, body in steps:

@@ -206,6 +206,7 @@ class Handler(HubOAuthenticated, RequestHandler):
             static=self.static_url,
             person=self._asker.person.name if self._asker else "",
             tab=values.pop("tab", ""),
+            project_query=values.pop("project_query", ""),
             xsrf=self.xsrf_token.decode(),
             keep=self.xsrf_token.decode() if self._asker else "",
             notices=self._asker.notices if self._asker else (),

@@ -5,9 +5,11 @@ A browser without scripts posts forms here and is sent back to Work; scripts and
 
 import asyncio
 from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
 
 from bancada_hub.console import servers
 from bancada_hub.console.access import Who
+from bancada_hub.console.choice import query_of
 from bancada_hub.console.errors import NotNowError, later
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, own_project, read_records, report_of, server_of, work_of
@@ -39,7 +41,9 @@ class ProjectHandler(Handler):
         if self.wants_json:
             self.send_json(value, status)
         else:
-            self.redirect(PREFIX, status=303)
+            # The page that the form stood on may have shown one project alone; it does so again.
+            before = parse_qs(urlsplit(self.request.headers.get("Referer", "")).query)
+            self.redirect(PREFIX + query_of(before.get("project", [""])[0]), status=303)
 
 
 class Projects(Handler):
