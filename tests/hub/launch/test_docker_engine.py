@@ -118,7 +118,9 @@ async def test_no_setting_of_a_spawner_adds_anything(stage: Stage, spawner: Spaw
     assert seen[2] == seen[0]
 
 
-@pytest.mark.parametrize("options", [{"image": "evil/x"}, {"kind": True}, {"kind": "work", "volumes": {}}])
+@pytest.mark.parametrize(
+    "options", [{"image": "evil/x"}, {"kind": True}, {"kind": "work", "volumes": {}}, {"size": "xl"}]
+)
 async def test_options_nobody_offers_are_refused_and_not_kept(stage: Stage, spawner: Spawn, options: object) -> None:
     server = spawner(options={})
     server.user_options = options

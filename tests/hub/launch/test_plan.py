@@ -12,6 +12,7 @@ from bancada_hub.errors import LaunchRefused
 from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.names import ServerKey, container_name, network_name, volume_name
 from bancada_hub.launch.plan import Facts, LaunchPlan, plan
+from bancada_hub.launch.sizes import SIZES
 from bancada_images.sources import PackageSources
 from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, L, M, S, facts
 
@@ -157,6 +158,12 @@ def test_a_project_of_others_and_one_that_is_not_look_alike() -> None:
         ({"kind": True}, "“True”"),
         ({"kind": ["work"]}, "kind"),
         ({"kind": "root"}, "work or rescue"),
+        ({"size": "xl"}, "s or m or l"),
+        ({"size": "S"}, "“S”"),
+        ({"size": True}, "“True”"),
+        ({"size": 2}, "“2”"),
+        ({"size": None}, "“None”"),
+        ({"size": ["l"]}, "size"),
         ({1: 2}, "“1”"),
         ([], "not list"),
         (None, "not NoneType"),
@@ -164,6 +171,7 @@ def test_a_project_of_others_and_one_that_is_not_look_alike() -> None:
     ],
 )
 def test_options_that_nobody_offers_are_refused(raw: object, says: str) -> None:
+    """Field case D3: options are checked on the server, whatever way they came."""
     with pytest.raises(LaunchRefused) as caught:
         parse_choices(raw)
     assert caught.value.reason == "bad-options"
@@ -174,6 +182,7 @@ def test_no_options_are_the_defaults() -> None:
     assert parse_choices({}) == Choices(kind="work")
     assert parse_choices({"kind": "rescue"}) == Choices(kind="rescue")
     assert parse_choices({"language": "pt-BR"}) == Choices(language="pt-BR")
+    assert [parse_choices({"size": size}).size for size in ("", *SIZES)] == ["", "s", "m", "l"]
 
 
 def test_a_forms_fields_become_options() -> None:
