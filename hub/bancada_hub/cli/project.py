@@ -1,4 +1,4 @@
-"""`bancada project create|list|show|change|archive|add|remove|lead`: projects and who is in them."""
+"""`bancada project create|list|show|ledger|change|archive|add|remove|lead`: projects and who is in them."""
 
 import argparse
 from typing import Any
@@ -25,6 +25,7 @@ from bancada_hub.projects.projects import (
 from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, projects
 from bancada_hub.store.database import Store
+from bancada_hub.store.granted import PAGE, Wanted, grants
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -34,13 +35,15 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create = add_verb(verbs, "create", "make a project in a lab", _create)
     listing = add_verb(verbs, "list", "which shared projects there are", _list)
     show = add_verb(verbs, "show", "a project with its people", _show)
+    ledger = add_verb(verbs, "ledger", "what was granted in a project, the newest first", _ledger)
+    ledger.add_argument("--limit", type=int, default=PAGE, metavar="N", help=f"how many rows at most ({PAGE})")
     change = add_verb(verbs, "change", "change a project's title, limits or network", _change)
     archive = add_verb(verbs, "archive", "close a project: nothing new starts, nothing is deleted", _archive)
     archive.add_argument("--undo", action="store_true", help="open it again")
     add = add_verb(verbs, "add", "add a person to a project", _add)
     remove = add_verb(verbs, "remove", "take a person out of a project", _remove)
     lead = add_verb(verbs, "lead", "make a member a lead of the project, or no longer", _lead)
-    for verb in (create, show, change, archive, add, remove, lead):
+    for verb in (create, show, ledger, change, archive, add, remove, lead):
         verb.add_argument("slug", help="the project's short name: a-z, 0-9 and hyphen; first a letter")
     for verb in (add, remove, lead):
         verb.add_argument("name", help="the person's account name")
@@ -117,6 +120,23 @@ def _show(arguments: argparse.Namespace) -> int:
         f"{row['slug']}: {row['title']}{state}\nlab {row['lab'] or 'none'}, gid {row['gid']}\n{_limits_words(project)}"
     )
     return say(arguments, row, f"{head}\n\n{rows(('name', 'role'), cells)}")
+
+
+def _ledger(arguments: argparse.Namespace) -> int:
+    _installation, store = opened(arguments)
+    with store.read() as session:
+        project = project_for(session, Actor.command_line(), arguments.slug, Action.SEE_PROJECT)
+        found = grants(session, Wanted((project.id,), limit=max(1, arguments.limit)))
+    model = [
+        {"id": row.id, "at": moment(row.at), "kind": row.kind, "person": row.person, "detail": row.detail}
+        for row in found
+    ]
+    cells = [
+        (moment(row.at), row.kind, row.person or "-", " ".join(f"{name}={value}" for name, value in row.detail.items()))
+        for row in found
+    ]
+    words = rows(("at", "what", "who", "details"), cells) if cells else "Nothing was granted in it yet."
+    return say(arguments, model, words)
 
 
 def _change(arguments: argparse.Namespace) -> int:

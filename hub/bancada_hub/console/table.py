@@ -4,6 +4,7 @@ from bancada_hub.console.handlers import (
     accounts,
     audit,
     doctor,
+    granted,
     labs,
     members,
     notices,
@@ -20,7 +21,7 @@ from bancada_hub.console.handlers import (
 
 _TOPICS = (
     *(work, tabs, profile, notices, projects),
-    *(labs, members),
+    *(labs, members, granted),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),
 )

@@ -52,6 +52,15 @@ def test_a_lab_a_project_and_its_people_from_the_command_line(run: Run) -> None:
     assert "lia" in run("project", "show", "wheat").stdout
     assert told(run("project", "change", "wheat", "--title", "Wheat", "--json"))["version"] == 2
     assert told(run("project", "remove", "wheat", "ana", "--json"))["member"] is False
+    assert run("project", "ledger", "wheat").stdout.splitlines()[1].split()[1:] == ["membership.ended", "ana"]
+    assert [(row["kind"], row["person"]) for row in told(run("project", "ledger", "wheat", "--json"))] == [
+        ("membership.ended", "ana"),
+        ("lead.ended", "ana"),
+        ("lead.granted", "ana"),
+        ("membership.granted", "ana"),
+        ("membership.granted", "lia"),
+    ]
+    assert len(told(run("project", "ledger", "wheat", "--limit", "2", "--json"))) == 2
     assert "nothing new starts" in run("project", "archive", "wheat").stdout
     assert told(run("project", "archive", "wheat", "--undo", "--json"))["archived_at"] is None
     assert told(run("lab", "show", "plants", "--json"))["projects"] == ["wheat"]

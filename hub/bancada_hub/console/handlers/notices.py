@@ -2,15 +2,12 @@
 
 from bancada_hub.console.access import Who
 from bancada_hub.console.errors import NotThereError
-from bancada_hub.console.handlers.acting import Acting
+from bancada_hub.console.handlers.acting import LONGEST_NUMBER, Acting
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.roles import Actor
 from bancada_hub.store import trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.notices import mark_notice_seen, mark_notices_seen
-
-NUMBERS = 18
-"""Digits: more is no number of a row."""
 
 
 class Notices(Acting):
@@ -51,7 +48,7 @@ class Seen(_Seeing):
 
     async def post(self, number: str) -> None:
         """Tell a notice no more."""
-        if not (number.isascii() and number.isdigit() and len(number) <= NUMBERS):
+        if not (number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER):
             raise NotThereError
         if not await self.do(_see, self.store, self.actor, self.asker.person.id, int(number)):
             raise NotThereError
