@@ -9,6 +9,9 @@ from bancada_hub.console.routes import READING
 from bancada_hub.console.table import ROUTES
 from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.roles import Actor
+from bancada_hub.store.people import find_person
+from bancada_hub.store.projects import projects_of
+from bancada_hub.store.servers import NewServer, claim, release
 from bancada_hub.store.trace import Filter, audit_entries, verify
 from tests.hub.console.running import PASSWORD, Browser, RunningSite, hidden, wait_until
 from tests.hub.console.test_server_api import add_notice
@@ -234,6 +237,20 @@ def test_limits_are_set_on_the_pages_and_shown_there(lead: Browser, admin: Brows
     assert "They hold from each server" in back.text
     maize = next(each for each in read(lead)["projects"] if each["slug"] == "maize")
     assert (maize["max_memory_bytes"], maize["max_cpus"], maize["egress"]) == (None, 0.5, "open")
+
+
+def test_site_says_who_holds_what(admin: Browser, running: RunningSite) -> None:
+    with running.store.write() as session:
+        iris = find_person(session, "iris")
+        assert iris is not None
+        (personal,) = [each for each in projects_of(session, iris.id) if each.personal]
+        claim(session, NewServer("5e5510e5", iris.id, personal.id, "work", "l", 3 * 2**30, 1.5))
+    page = admin.get("/services/bancada/site").text
+    with running.store.write() as session:
+        release(session, "5e5510e5")
+    row = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<tbody>", page.index('id="use-title"')) :]))
+    assert row.startswith(" iris Personal L 3.0 GiB 1.5 cores 20"), row[:80]
+    assert "3.0 GiB of " in page
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ class _Figures:
     published: tuple[catalog.Revision, ...]
     people: int
     admins: int
+    held: tuple[servers.HeldServer, ...]
     use: Use
     machine: Machine
     overcommit: float
@@ -58,6 +59,7 @@ def _read(launch: LaunchContext, name: str) -> _Figures:
         published=tuple(published),
         people=len(everybody),
         admins=sum(person.admin for person in everybody),
+        held=tuple(held),
         use=use_of(held, Ceiling(most.memory_bytes, most.cpus)),
         machine=machine_of(launch.site),
         overcommit=launch.site.server.cpu_overcommit,
