@@ -72,7 +72,7 @@ def _to_this_machine(wall: Wall, subnet: IPv4Network) -> list[str]:
             f"type filter hook input priority {BEFORE_OTHERS}; policy accept;",
             f'iifname "{wall.bridge}" goto from_server',
             # Another site's servers, other bridges, and machines that use this one as their router.
-            f'iifname != {{ "lo", "{wall.bridge}" }} ip daddr {wall.gateway} goto refuse',
+            f'iifname != {{ "lo", "{wall.bridge}" }} ip daddr {wall.gateway} ct direction original goto refuse',
         ),
         *_chain(
             "from_server",

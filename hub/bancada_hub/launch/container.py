@@ -31,7 +31,9 @@ _ADDRESS_TAKEN = "Address already in use"
 _STRIDE = 61
 # The engine's own name server forwards what it does not know, from wherever it stands: to an address where, inside a
 # server and on a machine alike, nobody listens.
-_NO_NAMES: dict[str, dict[str, list[str]]] = {"none": {"Dns": ["127.255.255.254"]}}
+_NO_NAMES: dict[str, dict[str, list[str]]] = {
+    "none": {"Dns": ["127.255.255.254"], "DnsOptions": ["timeout:1", "attempts:1"]}
+}
 _CANNOT_MOUNT = ("failed to mount local volume", "error while mounting volume")
 
 

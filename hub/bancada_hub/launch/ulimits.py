@@ -12,7 +12,12 @@ from bancada_hub.launch.sizes import MIB, Ulimit
 STACK_BYTES = 64 * MIB
 _UNLIMITED = -1
 _MAY_RAISE = 1 << 24  # CAP_SYS_RESOURCE, capabilities(7)
-_NUMBERS = {"core": resource.RLIMIT_CORE, "memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE, "stack": resource.RLIMIT_STACK}
+_NUMBERS = {
+    "core": resource.RLIMIT_CORE,
+    "memlock": resource.RLIMIT_MEMLOCK,
+    "nofile": resource.RLIMIT_NOFILE,
+    "stack": resource.RLIMIT_STACK,
+}
 
 
 def server_ulimits(nofile: int) -> tuple[Ulimit, ...]:
