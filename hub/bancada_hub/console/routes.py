@@ -55,6 +55,8 @@ class Rule:
         summary: What it does, in one sentence.
         audit: The audit action that it writes; every method that changes something names one.
         body: The keys of its body.
+        query: The keys of its query that choose what is answered.
+        answer: The name of what it answers to programs, in `bancada_hub.console.answers`; empty for a page.
         with_first_password: Whether it may be called before a password that somebody else chose is changed.
     """
 
@@ -62,6 +64,8 @@ class Rule:
     summary: str
     audit: str = ""
     body: tuple[Field, ...] = ()
+    query: tuple[Field, ...] = ()
+    answer: str = ""
     with_first_password: bool = False
 
 

@@ -9,12 +9,14 @@ from typing import TypeVar
 
 from bancada_hub.console.errors import BadBodyError, HubAwayError, HubRefusedError
 from bancada_hub.console.handlers.base import Handler
+from bancada_hub.console.routes import Field
 from bancada_hub.console.servers import Phase, phase_of
 from bancada_hub.errors import Told, told
 from bancada_hub.store.database import Store
 
 Found = TypeVar("Found")
 
+BEFORE = Field("before", "only rows before this one: the next page", int)
 LONGEST_NUMBER = 18
 """Digits: more is no number of a row."""
 

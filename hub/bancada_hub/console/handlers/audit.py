@@ -2,8 +2,8 @@
 
 from dataclasses import asdict
 
-from bancada_hub.console.handlers.acting import Acting
-from bancada_hub.console.routes import Route, Rule
+from bancada_hub.console.handlers.acting import BEFORE, Acting
+from bancada_hub.console.routes import Field, Route, Rule
 from bancada_hub.roles import Action
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import AuditEntry, Filter, audit_entries
@@ -48,7 +48,17 @@ def _rows(store: Store, wanted: Filter) -> list[AuditEntry]:
         return audit_entries(session, wanted)
 
 
+CHOSEN = (
+    Field("actor", "only what this account did"),
+    Field("action", "only actions that begin so, such as project."),
+    BEFORE,
+)
+
 ROUTES = [
     Route("site/audit", AuditPage, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
-    Route("api/audit", Audit, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
+    Route(
+        "api/audit",
+        Audit,
+        {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.", query=CHOSEN, answer="Audit")},
+    ),
 ]

@@ -1,7 +1,7 @@
 """What was granted in a lab's projects, for those who lead them."""
 
 from bancada_hub.console.granted import describe, grant_model, read_granted, read_grants
-from bancada_hub.console.handlers.acting import Acting
+from bancada_hub.console.handlers.acting import BEFORE, Acting
 from bancada_hub.console.routes import Route, Rule
 from bancada_hub.roles import Action
 from bancada_hub.store.granted import PAGE
@@ -36,6 +36,13 @@ ROUTES = [
     Route(
         "api/projects/{project}/ledger",
         ProjectLedger,
-        {"GET": Rule(Action.MANAGE_MEMBERS, "What was granted in a project, the newest first.")},
+        {
+            "GET": Rule(
+                Action.MANAGE_MEMBERS,
+                "What was granted in a project, the newest first.",
+                query=(BEFORE,),
+                answer="Ledger",
+            )
+        },
     ),
 ]

@@ -148,15 +148,19 @@ ROUTES = [
         "api/labs",
         Labs,
         {
-            "GET": Rule(Who.ANY_LEAD, "The labs that one may see."),
-            "POST": Rule(Action.CREATE_LAB, "Make a lab.", audit="lab.create", body=(SLUG, TITLE)),
+            "GET": Rule(Who.ANY_LEAD, "The labs that one may see.", answer="Labs"),
+            "POST": Rule(Action.CREATE_LAB, "Make a lab.", answer="Made", audit="lab.create", body=(SLUG, TITLE)),
         },
     ),
-    Route("api/labs/{lab}", Lab, {"GET": Rule(Action.SEE_LAB, "A lab with those of its projects that one leads.")}),
+    Route(
+        "api/labs/{lab}",
+        Lab,
+        {"GET": Rule(Action.SEE_LAB, "A lab with those of its projects that one leads.", answer="Lab")},
+    ),
     Route(
         "api/labs/{lab}/change",
         ChangeLab,
-        {"POST": Rule(Action.CHANGE_LAB, "Change a lab's title.", audit="lab.change", body=(TITLE,))},
+        {"POST": Rule(Action.CHANGE_LAB, "Change a lab's title.", answer="Said", audit="lab.change", body=(TITLE,))},
     ),
     Route(
         "api/labs/{lab}/limits",
@@ -165,6 +169,7 @@ ROUTES = [
             "POST": Rule(
                 Action.SET_LAB_LIMITS,
                 "Change what a lab's servers may hold together.",
+                answer="Changed",
                 audit="lab.limits",
                 body=(MAX_MEMORY, MAX_CPUS, VERSION),
             )
@@ -173,21 +178,21 @@ ROUTES = [
     Route(
         "api/labs/{lab}/archive",
         CloseLab,
-        {"POST": Rule(Action.ARCHIVE_LAB, "Close a lab without projects in use.", audit="lab.archive")},
+        {"POST": Rule(Action.ARCHIVE_LAB, "Close a lab without projects in use.", answer="Said", audit="lab.archive")},
     ),
     Route(
         "api/labs/{lab}/reopen",
         CloseLab,
-        {"POST": Rule(Action.ARCHIVE_LAB, "Open a lab again.", audit="lab.reopen")},
+        {"POST": Rule(Action.ARCHIVE_LAB, "Open a lab again.", answer="Said", audit="lab.reopen")},
     ),
     Route(
         "api/labs/{lab}/leads",
         AddLead,
-        {"POST": Rule(LEADS, "Make a person a lead of a lab.", audit="lab.add-lead", body=(NAME,))},
+        {"POST": Rule(LEADS, "Make a person a lead of a lab.", answer="Said", audit="lab.add-lead", body=(NAME,))},
     ),
     Route(
         "api/labs/{lab}/leads/{person}/remove",
         RemoveLead,
-        {"POST": Rule(LEADS, "Take the lead of a lab from a person.", audit="lab.remove-lead")},
+        {"POST": Rule(LEADS, "Take the lead of a lab from a person.", answer="Said", audit="lab.remove-lead")},
     ),
 ]

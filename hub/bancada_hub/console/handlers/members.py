@@ -154,14 +154,22 @@ ROUTES = [
     Route(
         "api/labs/{lab}/projects",
         NewProjects,
-        {"POST": Rule(Action.CREATE_PROJECT, "Make a project.", audit="project.create", body=(SLUG, TITLE))},
+        {
+            "POST": Rule(
+                Action.CREATE_PROJECT, "Make a project.", answer="Made", audit="project.create", body=(SLUG, TITLE)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/change",
         Change,
         {
             "POST": Rule(
-                Action.CHANGE_PROJECT, "Change a project's title.", audit="project.change", body=(TITLE, VERSION)
+                Action.CHANGE_PROJECT,
+                "Change a project's title.",
+                answer="Changed",
+                audit="project.change",
+                body=(TITLE, VERSION),
             )
         },
     ),
@@ -172,6 +180,7 @@ ROUTES = [
             "POST": Rule(
                 Action.CHANGE_PROJECT,
                 "Change what a project's servers may hold together, and where they may reach.",
+                answer="Changed",
                 audit="project.limits",
                 body=(MAX_MEMORY, MAX_CPUS, EGRESS, VERSION),
             )
@@ -180,17 +189,25 @@ ROUTES = [
     Route(
         "api/projects/{project}/archive",
         Close,
-        {"POST": Rule(Action.ARCHIVE_PROJECT, "Close a project: nothing new starts.", audit="project.archive")},
+        {
+            "POST": Rule(
+                Action.ARCHIVE_PROJECT, "Close a project: nothing new starts.", answer="Said", audit="project.archive"
+            )
+        },
     ),
     Route(
         "api/projects/{project}/reopen",
         Close,
-        {"POST": Rule(Action.ARCHIVE_PROJECT, "Open a project again.", audit="project.reopen")},
+        {"POST": Rule(Action.ARCHIVE_PROJECT, "Open a project again.", answer="Said", audit="project.reopen")},
     ),
     Route(
         "api/projects/{project}/members",
         AddMember,
-        {"POST": Rule(MANAGE, "Add a person to a project.", audit="project.add-member", body=(NAME, AS_LEAD))},
+        {
+            "POST": Rule(
+                MANAGE, "Add a person to a project.", answer="Said", audit="project.add-member", body=(NAME, AS_LEAD)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/members/{person}/remove",
@@ -199,6 +216,7 @@ ROUTES = [
             "POST": Rule(
                 MANAGE,
                 "Take a person out of a project, and stop what they have running there.",
+                answer="Said",
                 audit="project.remove-member",
             )
         },
@@ -206,11 +224,15 @@ ROUTES = [
     Route(
         "api/projects/{project}/members/{person}/lead",
         SetLead,
-        {"POST": Rule(MANAGE, "Give or take the lead of a project.", audit="project.set-lead", body=(LEAD,))},
+        {
+            "POST": Rule(
+                MANAGE, "Give or take the lead of a project.", answer="Said", audit="project.set-lead", body=(LEAD,)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/leave",
         Leave,
-        {"POST": Rule(Action.WORK_IN_PROJECT, "Leave a project.", audit="project.remove-member")},
+        {"POST": Rule(Action.WORK_IN_PROJECT, "Leave a project.", answer="Said", audit="project.remove-member")},
     ),
 ]

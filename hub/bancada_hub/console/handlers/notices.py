@@ -85,7 +85,7 @@ ROUTES = [
     Route(
         "api/notices",
         Notices,
-        {"GET": Rule(Who.PERSON, "What one is told and has not seen.", with_first_password=True)},
+        {"GET": Rule(Who.PERSON, "What one is told and has not seen.", answer="Notices", with_first_password=True)},
     ),
     Route(
         "api/notices/seen",
@@ -94,6 +94,7 @@ ROUTES = [
             "POST": Rule(
                 Who.PERSON,
                 "Say that one saw all notices up to one.",
+                answer="Seen",
                 audit="notice.seen",
                 body=(UP_TO,),
                 with_first_password=True,
@@ -103,6 +104,10 @@ ROUTES = [
     Route(
         "api/notices/{notice}/seen",
         Seen,
-        {"POST": Rule(Who.PERSON, "Say that one saw a notice.", audit="notice.seen", with_first_password=True)},
+        {
+            "POST": Rule(
+                Who.PERSON, "Say that one saw a notice.", answer="Seen", audit="notice.seen", with_first_password=True
+            )
+        },
     ),
 ]

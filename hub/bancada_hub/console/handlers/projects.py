@@ -195,24 +195,39 @@ def _activity(report: Report | None) -> dict[str, object] | None:
 KIND = Field("kind", "“rescue” starts without the person's changes to the environment", default="work", choices=KINDS)
 SIZE = Field("size", "of the server; without one, that of the start before, else “m”", default="", choices=("", *SIZES))
 OWN = Action.WORK_IN_PROJECT
-STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", audit="server.stop")
+STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", answer="UnderWay", audit="server.stop")
 
 ROUTES = [
-    Route("api/projects", Projects, {"GET": Rule(Who.PERSON, "One's own projects, each with its image and server.")}),
+    Route(
+        "api/projects",
+        Projects,
+        {"GET": Rule(Who.PERSON, "One's own projects, each with its image and server.", answer="Projects")},
+    ),
     Route(
         "api/projects/{project}/start",
         Start,
-        {"POST": Rule(OWN, "Start one's own server of a project.", audit="server.start", body=(KIND, SIZE))},
+        {
+            "POST": Rule(
+                OWN, "Start one's own server of a project.", answer="UnderWay", audit="server.start", body=(KIND, SIZE)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/server",
         Server,
-        {"GET": Rule(OWN, "The state of one's own server of a project."), "DELETE": STOPS},
+        {"GET": Rule(OWN, "The state of one's own server of a project.", answer="Server"), "DELETE": STOPS},
     ),
     Route("api/projects/{project}/stop", Stop, {"POST": STOPS}),
     Route(
         "api/projects/{project}/reset",
         Reset,
-        {"POST": Rule(OWN, "Throw away one's own changes to a project's environment.", audit="environment.reset")},
+        {
+            "POST": Rule(
+                OWN,
+                "Throw away one's own changes to a project's environment.",
+                answer="EnvironmentReset",
+                audit="environment.reset",
+            )
+        },
     ),
 ]
