@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 import pytest
+import requests
 
 from bancada.contract import API_PATH
 from bancada_hub.host.address_classes import class_network
@@ -188,3 +189,32 @@ def test_after_all_that_both_servers_run_and_the_site_is_whole(site: FirstSite, 
     assert stage.attacker.reaches(stage.facts["gateway"], Ports.from_base(site.port).hub)[0] == "answers"
     said = site.run("status")
     assert said.status == 0, said.text
+
+
+STOLEN = (
+    ("GET", "hub/api/users"),
+    ("GET", "hub/api/groups"),
+    ("POST", "hub/api/users/{person}/tokens"),
+    ("DELETE", "hub/api/users/{peer}/servers/{peer_project}"),
+    ("GET", "user/{peer}/{peer_project}/api/contents"),
+    ("GET", "services/bancada/"),
+    ("GET", "services/bancada/api/projects/{project}/server"),
+    ("POST", "services/bancada/api/projects/{project}/stop"),
+    ("POST", "services/bancada/api/projects/{peer_project}/start"),
+    ("GET", "services/bancada/api/audit"),
+)
+
+
+@pytest.mark.parametrize(("method", "path"), STOLEN)
+def test_a_servers_token_stolen_and_used_elsewhere_opens_nothing(
+    site: FirstSite, stage: Stage, method: str, path: str
+) -> None:
+    """In a browser, or by a program, on another machine: what it is good for is its own server."""
+    token = stage.attacker.python("import os; print(os.environ['JUPYTERHUB_API_TOKEN'])")
+    url = site.url + path.format(**stage.facts, project=stage.attacker.project)
+    asked = {"headers": {"Authorization": f"token {token}"}, "allow_redirects": False, "timeout": 30}
+    with site.engine.enter():
+        answer = requests.request(method, url, **asked)
+    assert answer.status_code in {302, 401, 403, 404}, answer.text
+    assert answer.status_code != 302 or "/hub/" in answer.headers["Location"]
+    assert stage.attacker.run("true") == (0, "")

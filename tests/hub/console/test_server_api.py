@@ -43,6 +43,21 @@ def token_of(person: str, slug: str) -> str:
     raise AssertionError(f"no server at {prefix}")
 
 
+def test_a_servers_token_is_nobody_on_the_consoles_pages(server: Server, running: RunningSite) -> None:
+    """Code in a notebook is not the person: were a lead's, it could read all that the lead may."""
+    for path in ("api/projects", "api/projects/optics/server", "api/labs", "api/audit"):
+        reply = requests.get(f"{running.url}/services/bancada/{path}", headers=server.headers, timeout=30)
+        assert reply.status_code == 401
+    page = requests.get(
+        f"{running.url}/services/bancada/",
+        headers={**server.headers, "Accept": "text/html"},
+        allow_redirects=False,
+        timeout=30,
+    )
+    assert page.status_code == 302
+    assert page.headers["Location"].startswith("/hub/api/oauth2/authorize?client_id=service-bancada")
+
+
 def add_notice(site: RunningSite, name: str, text: str) -> int:
     with site.store.write() as session:
         person = people.find_person(session, name)
