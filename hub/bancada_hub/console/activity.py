@@ -37,7 +37,7 @@ def describe(report: Report | None, now: datetime, words: Words) -> Shown:
         text = words.gettext("Activity unknown: the last report came %(age)s", age=age)
         return Shown(f"{text} ({_what(report, words)})", known=False, at=report.at)
     text = _what(report, words)
-    if report.last_activity is not None:
+    if report.last_activity is not None and not report.busy:  # what computes is active now, whatever it last said
         age = words.ago(max(0.0, (now - report.last_activity).total_seconds()))
         text = words.gettext("%(what)s · active %(age)s", what=text, age=age)
     return Shown(text, known=True, at=report.at)

@@ -15,9 +15,6 @@ from bancada_hub.launch.room import Offers, read_offers
 from bancada_hub.store import catalog, people, projects, servers, steps
 from bancada_hub.store.database import Store
 
-SHORT_DIGEST = 12
-"""Hex digits of a digest that people are shown."""
-
 
 @dataclass(frozen=True)
 class Records:
@@ -52,7 +49,7 @@ class Card:
     @property
     def short_digest(self) -> str:
         """The first digits of the revision's name; empty when there is no revision yet."""
-        return self.revision.built.digest.removeprefix("sha256:")[:SHORT_DIGEST] if self.revision else ""
+        return self.revision.short if self.revision else ""
 
 
 @dataclass(frozen=True)

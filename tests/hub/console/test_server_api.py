@@ -160,7 +160,7 @@ def test_what_a_server_reports_is_shown_to_its_person(server: Server, ana: Brows
     shown = ana.api("GET", "projects/optics/server").json()["activity"]
     assert shown.pop("reported_at")
     assert shown == {"stale": False, "kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
-    assert "1 notebook, 1 computing · active " in ana.get("/services/bancada/").text
+    assert "1 notebook, 1 computing</time>" in ana.get("/services/bancada/").text
 
 
 def stops_by_servers(running: RunningSite) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ def report(age_s: float = 0, *, kernels: int = 0, busy: int = 0, terminals: int 
 @pytest.mark.parametrize(
     ("given", "words_of_it"),
     [
-        (report(kernels=2, busy=1), "2 notebooks, 1 computing · active 3 min ago"),
+        (report(kernels=2, busy=1), "2 notebooks, 1 computing"),
         (report(kernels=1, terminals=2), "1 notebook, none computing, 2 terminals · active 3 min ago"),
         (report(), "No notebook is open"),
     ],

@@ -37,7 +37,6 @@ from bancada_hub.store import catalog, notices
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
 
-SHORT_DIGEST = 12
 RESTART = "Stop the project and start it again."
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
 Shape = TypeVar("Shape")
@@ -224,7 +223,7 @@ def project_facts(store: Store, server: ServerIdentity) -> ProjectFacts:
         project=server.slug,
         title=server.project.title,
         image=revision.image_title if revision else "",
-        revision=revision.built.digest.removeprefix("sha256:")[:SHORT_DIGEST] if revision else "",
+        revision=revision.short if revision else "",
     )
 
 
