@@ -106,6 +106,18 @@ def test_the_size_is_what_was_chosen_else_that_of_the_start_before_else_m() -> N
         assert (made.resources.memory_bytes, made.resources.cpus) == (expected.memory_bytes, expected.cpus)
 
 
+def test_what_a_project_may_reach_needs_what_can_hold_it_to_that() -> None:
+    """D19: mirror only without a mirror, or without containers, is refused rather than not kept."""
+    mirror, none = replace(MAIN, egress="mirror"), replace(MAIN, egress="none")
+    for case in ({"where": mirror}, {"where": mirror, "network": ""}, {"where": none, "network": ""}):
+        with pytest.raises(LaunchRefused) as caught:
+            plan(facts(**case), WORK)
+        assert caught.value.reason == "egress"
+    assert plan(facts(where=none), WORK).egress == "none"
+    for sources in (PackageSources(http_proxy="http://proxy.example:3128"), PackageSources(wheelhouse=Path("/w"))):
+        assert plan(facts(where=mirror, sources=sources), WORK).egress == "mirror"
+
+
 def test_equal_facts_give_equal_hashes_and_any_change_another() -> None:
     first = plan(facts(), WORK)
     assert plan(facts(), WORK).plan_hash == first.plan_hash

@@ -263,7 +263,8 @@ class Handler(HubOAuthenticated, RequestHandler):
             model = await self.hub_auth.get_user(self, sync=False)
             if model is None or self._is_servers_token(model):
                 return None
-            return self.check_hub_user(model)
+            checked: dict[str, Any] | None = self.check_hub_user(model)
+            return checked
         except UserNotAllowed:
             raise NoAccountError from None
         except HTTPError as error:
