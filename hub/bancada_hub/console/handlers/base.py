@@ -261,12 +261,11 @@ class Handler(HubOAuthenticated, RequestHandler):
     async def _identify(self) -> dict[str, Any] | None:
         try:
             model = await self.hub_auth.get_user(self, sync=False)
-            if model is None or self._is_servers_token(model):
-                return None
-            checked: dict[str, Any] | None = self.check_hub_user(model)
-            return checked
+            is_person = model is not None and not self._is_servers_token(model)
+            checked: dict[str, Any] | None = self.check_hub_user(model) if is_person else None
         except UserNotAllowed:
             raise NoAccountError from None
         except HTTPError as error:
             log.warning("The hub could not say who asks: %s", error.log_message)
             raise HubAwayError from error
+        return checked
