@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.amounts import Bytes, Cores
 from bancada_hub.errors import PeopleError, StaleVersion, told
+from bancada_hub.projects import telling
 from bancada_hub.projects.labs import lab_for
 from bancada_hub.projects.projects import LIMITS, project_for, stale
 from bancada_hub.roles import Action, Actor
@@ -86,6 +87,8 @@ def change_project_limits(
         detail = _detail(project.limits, limits) | {"egress": limits.egress, "egress_before": project.egress}
         made.detail |= {**detail, "version": version + 1}
         trace.ledger(made.session, trace.NewLedgerEntry("limits.changed", project.id, actor.person_id, detail))
+        if limits.egress != project.egress:
+            telling.reaches(made.session, actor, project, limits.egress)
         return projects.set_limits(made.session, project.id, limits)
 
 

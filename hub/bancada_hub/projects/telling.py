@@ -59,6 +59,22 @@ def archived(session: Session, actor: Actor, project: projects.Project, *, archi
     notices.tell(session, actor, [member.person.id for member in projects.members(session, project.id)], new)
 
 
+_REACHES: dict[str, Told] = {
+    "open": told("From its next start on, what you run in “%(project)s” reaches the network outside."),
+    "mirror": told(
+        "From its next start on, what you run in “%(project)s” reaches the package mirror alone.", project=""
+    ),
+    "none": told("From its next start on, what you run in “%(project)s” reaches nothing outside."),
+}
+
+
+def reaches(session: Session, actor: Actor, project: projects.Project, egress: projects.Egress) -> None:
+    """Tell the members that their servers will reach more, or less."""
+    text = told(_REACHES[egress].template, project=project.title)
+    to = [member.person.id for member in projects.members(session, project.id)]
+    notices.tell(session, actor, to, notices.NewNotice(text))
+
+
 def leads_lab(session: Session, actor: Actor, lab: labs.Lab, person: people.Person, *, lead: bool) -> None:
     """Tell a person that they lead a lab, or no longer."""
     new = notices.NewNotice(told("You no longer lead the lab “%(lab)s”.", lab=lab.title))

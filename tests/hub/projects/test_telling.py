@@ -5,7 +5,8 @@ from bancada_hub.errors import joined, told
 from bancada_hub.people.accounts import reset_password
 from bancada_hub.projects import labs as in_labs
 from bancada_hub.projects import projects as in_projects
-from bancada_hub.store import notices, people
+from bancada_hub.projects.limits import change_project_limits
+from bancada_hub.store import notices, people, projects
 from bancada_hub.ui import language
 from tests.hub.domain import ROOT, Town
 
@@ -86,6 +87,19 @@ def test_members_are_told_that_their_project_is_archived_and_opened(town: Town) 
     assert "is archived: nothing new starts in it" in archived
     assert opened.endswith("is open again.")
     assert told_to(town, "eva") == [], "she is not in it"
+
+
+def test_members_are_told_that_their_servers_will_reach_less(town: Town) -> None:
+    fresh(town)
+    lia, title = town.actor("lia"), town.project("wheat").title
+    for version, egress in ((1, "none"), (2, "none"), (3, "open")):
+        limits = projects.ProjectLimits(2**30, 1.0, egress)  # type: ignore[arg-type]
+        change_project_limits(town.store, lia, "wheat", version, limits)
+    assert told_to(town, "ana") == [
+        f"From its next start on, what you run in “{title}” reaches nothing outside.",
+        f"From its next start on, what you run in “{title}” reaches the network outside.",
+    ]
+    assert told_to(town, "lia") == []
 
 
 def test_leads_of_a_lab_are_told(town: Town) -> None:
