@@ -63,12 +63,12 @@ def prepare(start: Start) -> Path:
 def serve(places: Path) -> None:
     """Serve JupyterLab until the hub ends it."""
     # Imported here: a failed check says so at once, without the second that these take.
-    from jupyterhub.singleuser.extension import JupyterHubSingleUser
-
     from bancada.server.configuration import EXTENSIONS, configuration
+    from bancada.server.single_user import single_user_server
 
-    JupyterHubSingleUser.serverapp_config = {"jpserver_extensions": dict(EXTENSIONS)}
-    server = JupyterHubSingleUser.initialize_server(argv=[], config=configuration(places, PLACES[0][0]))
+    single_user = single_user_server()
+    single_user.serverapp_config = {"jpserver_extensions": dict(EXTENSIONS)}
+    server = single_user.initialize_server(argv=[], config=configuration(places, PLACES[0][0]))
     server.start()
 
 
