@@ -36,6 +36,7 @@ subnets = some.builds(
 )
 
 
+@pytest.mark.engine  # a network namespace, as root
 @pytest.mark.parametrize(
     "wall", [WALL, FULL, replace(WALL, subnet="10.89.0.0/16"), replace(WALL, subnet="10.89.0.0/28")]
 )
