@@ -4,8 +4,7 @@ import argparse
 
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_site_options
-from bancada_hub.host import connection
-from bancada_hub.host.firewall import Firewall
+from bancada_hub.host import connection, firewall
 from bancada_hub.host.services import services_for
 from bancada_hub.installation import read_installation
 from bancada_hub.launch import leftovers
@@ -34,8 +33,11 @@ def _run(arguments: argparse.Namespace) -> int:
         line.outcome = f"{stopped} stopped"
     if containers:
         with report.step("Firewall for servers") as line:
-            Firewall.of(installation).remove()
-            line.outcome = "removed"
+            if firewall.has_nft():
+                firewall.Firewall.of(installation).remove()
+                line.outcome = "removed"
+            else:
+                line.unneeded("there is no nftables here")
     if arguments.images and containers:
         with report.step("Images") as line:
             removed, used = leftovers.remove_images(connection.connect(facts.engine_host))
