@@ -14,6 +14,7 @@ from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.process import ProcessServer
 from bancada_hub.launch.reap import reap_at_start
+from bancada_hub.launch.walls import keep_walls
 from bancada_hub.people.authenticator import LocalAccounts
 from bancada_hub.secrets import secret
 from bancada_hub.store.database import hub_database_url, open_store
@@ -100,6 +101,8 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
     server = {"docker": DockerServer, "process": ProcessServer}[installation.site.engine]
     server.context = LaunchContext.of(installation, LocalAccounts.store)
     facts = installation.facts
+    if server.context.firewall:
+        keep_walls(server.context.firewall)
     reap_at_start(facts.engine_host, LocalAccounts.store, facts.site_id, c.JupyterHub.db_url)
     c.JupyterHub.spawner_class = server
     c.JupyterHub.allow_named_servers = True

@@ -9,8 +9,10 @@ from jupyterhub.spawner import SpawnException
 
 from bancada_hub.host import firewall
 from bancada_hub.host.address_classes import class_network
+from bancada_hub.host.daemon import wait_until
 from bancada_hub.launch import container
 from bancada_hub.launch.docker import DockerServer
+from bancada_hub.launch.walls import keep_walls
 from bancada_hub.store import projects
 from bancada_hub.store.projects import Egress, ProjectLimits
 from tests.hub.launch.conftest import TAG, Spawn, Stage
@@ -122,6 +124,29 @@ async def test_a_site_of_containers_without_a_firewall_starts_nothing(stage: Sta
     made = spawner()
     made.context = replace(stage.context, firewall=None)  # type: ignore[misc]
     assert (await refused(made)).reason == "no-walls"
+
+
+def test_the_hubs_clock_puts_walls_up_that_fell_while_servers_run(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D19: until then, what runs is without them; nothing starts."""
+    walls = stage.context.firewall
+    assert walls is not None
+    walls.remove()
+    over = keep_walls(walls, every_s=0.05)
+    try:
+        for _ in range(2):
+            assert wait_until(walls.in_force, 10)
+            firewall._nft(f"delete table inet bancada_{stage.context.site_id}\n")
+        assert wait_until(walls.in_force, 10)
+        assert "were not as they must be" in caplog.text
+        monkeypatch.setattr(firewall, "NFT_WITHIN_S", 0.0)
+        assert wait_until(lambda: "so no server starts" in caplog.text, 10)
+        monkeypatch.undo()
+        firewall._nft(f"delete table inet bancada_{stage.context.site_id}\n")
+        assert wait_until(walls.in_force, 10)
+    finally:
+        over.set()
 
 
 async def test_walls_that_fell_are_up_before_the_server(stage: Stage, spawner: Spawn) -> None:
