@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,15 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from bancada.contract import API_PATH, CONTRACT_HEADER, Activity, ProjectFacts, SiteNotice, parse_activity
+from bancada.contract import (
+    API_PATH,
+    CONTRACT_HEADER,
+    Activity,
+    KernelActivity,
+    ProjectFacts,
+    SiteNotice,
+    parse_activity,
+)
 from bancada.server.site_client import SiteClient
 from bancada.server.site_link import SiteLink
 
@@ -112,6 +121,15 @@ async def test_a_page_learns_where_it_is(small: tuple[SmallSite, SiteLink]) -> N
     assert (state["site"], state["kind"], state["facts"]["title"]) == ("well", "work", "Optics")
     assert site.reports == [Activity()]
     assert set(site.headers) == {("token token-of-this-server", "1")}
+
+
+async def test_an_opened_notebook_is_reported_early(small: tuple[SmallSite, SiteLink]) -> None:
+    site, link = small
+    opened = Activity((KernelActivity(False, datetime.now(UTC)),))
+    link.start()
+    await until(lambda: site.reports == [Activity()])
+    link._measure = lambda: opened
+    await until(lambda: site.reports == [Activity(), opened])
 
 
 async def test_a_refusal_is_passed_on_in_the_sites_words(small: tuple[SmallSite, SiteLink]) -> None:

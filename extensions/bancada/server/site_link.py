@@ -14,6 +14,9 @@ from typing import Protocol
 from bancada.contract import REPORT_INTERVAL_S, Activity, ProjectFacts, SiteNotice
 from bancada.server.site_client import SiteAway, SiteClient, SiteRefused
 
+LOOK_S = 2
+"""How often the number of notebooks and terminals is looked at, for an early report."""
+
 FIRST_REPORTS_S = 2
 """Until the site first answers: a server is often ready before the page that shows it."""
 
@@ -94,8 +97,9 @@ class SiteLink:
 
     async def _report(self) -> None:
         while True:
+            activity = self._measure()
             try:
-                facts = await self._client.report(self._measure())
+                facts = await self._client.report(activity)
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 self._set(replace(self.state, site="well", problem="", answered_at=now, facts=facts))
             except SiteRefused as refusal:
@@ -104,7 +108,16 @@ class SiteLink:
                 log.warning("The site does not answer: %s", away)
                 self._set(replace(self.state, site="away", problem=""))
             early = self.state.site == "away" and not self.state.answered_at
-            await asyncio.sleep(FIRST_REPORTS_S if early else REPORT_INTERVAL_S)
+            await self._until_next_report(FIRST_REPORTS_S if early else REPORT_INTERVAL_S, _counts(activity))
+
+    async def _until_next_report(self, interval_s: float, reported: tuple[int, int]) -> None:
+        """Wait, but not long when a notebook or terminal was opened or closed: Work shows how many there are."""
+        clock = asyncio.get_running_loop().time
+        ends = clock() + interval_s
+        while (left_s := ends - clock()) > 0:
+            await asyncio.sleep(min(LOOK_S, left_s))
+            if _counts(self._measure()) != reported:
+                return
 
     def _set(self, state: LinkState) -> None:
         # Pages are told of changes, not of each report that went as the one before.
@@ -138,6 +151,10 @@ class SiteLink:
     def _tell_newest(self, message: str) -> bool:
         """Tell the page that was opened last and is still there; returns whether there was one."""
         return any(page.tell(message) for page in reversed(tuple(self._pages)))
+
+
+def _counts(activity: Activity) -> tuple[int, int]:
+    return len(activity.kernels), len(activity.terminals)
 
 
 def _message(kind: str, value: LinkState | SiteNotice) -> str:

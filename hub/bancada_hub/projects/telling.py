@@ -61,9 +61,7 @@ def archived(session: Session, actor: Actor, project: projects.Project, *, archi
 
 _REACHES: dict[str, Told] = {
     "open": told("From its next start on, what you run in “%(project)s” reaches the network outside."),
-    "mirror": told(
-        "From its next start on, what you run in “%(project)s” reaches the package mirror alone.", project=""
-    ),
+    "mirror": told("From its next start on, what you run in “%(project)s” reaches the package mirror alone."),
     "none": told("From its next start on, what you run in “%(project)s” reaches nothing outside."),
 }
 

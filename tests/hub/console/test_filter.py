@@ -1,4 +1,4 @@
-"""The project filter of the five common tabs: kept in the address, without scripts, and only of one's own (case D3)."""
+"""The project filter of the five common tabs: kept in the address, without scripts, and only of one's own."""
 
 import pytest
 from playwright.sync_api import Page, expect

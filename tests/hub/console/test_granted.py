@@ -1,4 +1,4 @@
-"""What was granted: the ledger as leads see it on Lab and in the REST, and what nobody else sees (case D13)."""
+"""What was granted: the ledger as leads see it on Lab and in the REST, and what nobody else sees."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""Notices: shown on every page until dismissed, told by one of a person's servers, in their language (D2, D13)."""
+"""Notices: shown on every page until dismissed, told by one of a person's servers, in their language."""
 
 from datetime import UTC, datetime
 

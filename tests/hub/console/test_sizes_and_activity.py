@@ -1,4 +1,4 @@
-"""What a card of Work offers and tells: sizes with the reason of those that do not fit, and what runs (case C7)."""
+"""What a card of Work offers and tells: sizes with the reason of those that do not fit, and what runs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -40,6 +40,7 @@ def report(age_s: float = 0, *, kernels: int = 0, busy: int = 0, terminals: int 
     ],
 )
 def test_what_runs_is_said_in_numbers(given: Report, words_of_it: str) -> None:
+    """Case D5: a kernel that computes without a word is at work, however long ago it last said something."""
     shown = describe(given, NOW, ENGLISH)
     assert (shown.text, shown.known, shown.at) == (words_of_it, True, NOW)
 
@@ -136,6 +137,7 @@ def test_a_choice_survives_what_the_page_learns_meanwhile(page: Page, running: R
 
 @pytest.mark.usefixtures("narrow")
 def test_the_rest_has_sizes_and_refuses_one_that_does_not_fit(ana: Browser) -> None:
+    """Case D3: what the page would not let be chosen is refused in the REST too."""
     optics = next(each for each in ana.api("GET", "projects").json()["projects"] if each["slug"] == "optics")
     assert [(each["size"], each["fits"]) for each in optics["sizes"]] == [("s", True), ("m", False), ("l", False)]
     assert optics["sizes"][0]["message"] == ""

@@ -1,4 +1,4 @@
-"""What people are told of changes to their labs, projects and accounts, and in which language (case D2, D13)."""
+"""What people are told of changes to their labs, projects and accounts, and in which language."""
 
 from bancada_hub.amounts import Bytes, Cores
 from bancada_hub.errors import joined, told
