@@ -18,7 +18,6 @@ from bancada.contract import API_PATH
 from bancada_hub.host.address_classes import class_network
 from bancada_hub.host.ports import Ports
 from bancada_hub.host.services import services_for
-from tests.conftest import find_free_ports
 from tests.e2e.attempts import ATTEMPTS
 from tests.e2e.conftest import FirstSite
 from tests.e2e.inside import Person, Server
@@ -124,9 +123,7 @@ def stage(site: FirstSite) -> Iterator[Stage]:
         attacker = stack.enter_context(ana.working(ana.own_project(), size="m"))
         victim = stack.enter_context(bea.working("victims", size="s"))
         stack.enter_context(site.engine.enter())
-        with socket.socket() as service:
-            service.bind(("0.0.0.0", find_free_ports(1)))
-            service.listen()
+        with socket.create_server(("0.0.0.0", 0)) as service:
             threading.Thread(target=take_calls, args=(service,), daemon=True).start()
             yield Stage(attacker, facts_of(site, attacker, victim, service.getsockname()[1]))
             service.shutdown(socket.SHUT_RDWR)
