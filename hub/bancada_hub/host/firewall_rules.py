@@ -13,6 +13,10 @@ from bancada_hub.host.address_classes import class_network
 NEVER = ("0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "192.0.0.192/32")
 """What no server reaches: link-local, where most clouds tell a machine its secrets, and where the others do."""
 
+NO_RESOLVER = "127.255.255.254"
+"""The name server of servers that may not look up names. The engine forwards questions from inside a server or from
+this machine, as its release has it: inside nobody listens there, and here our rules refuse it."""
+
 BEFORE_OTHERS = -10
 """The engine, ufw and iptables ask at 0, firewalld at 10."""
 
@@ -59,6 +63,11 @@ def ruleset(wall: Wall) -> str:
         *(_set("denied", "ipv4_addr", _networks((*NEVER, *wall.denied)), "flags interval", "auto-merge")),
         *_to_this_machine(wall, subnet),
         *_onward(wall, subnet),
+        *_chain(
+            "output",
+            f"type filter hook output priority {BEFORE_OTHERS}; policy accept;",
+            f"ip daddr {NO_RESOLVER} goto refuse",
+        ),
         *_chain("refuse", "meta l4proto tcp reject with tcp reset", "reject with icmpx type admin-prohibited"),
     ]
     return "\n".join([f"{table} {{}}", f"delete {table}", f"{table} {{", *parts, "}", ""])

@@ -15,6 +15,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from bancada_hub.errors import EngineError, LaunchRefused, told
 from bancada_hub.host.address_classes import free_addresses
+from bancada_hub.host.firewall_rules import NO_RESOLVER
 from bancada_hub.launch.names import START_LABEL, host_name
 from bancada_hub.launch.plan import LaunchPlan, Overlay, Tmpfs
 from bancada_hub.launch.reasons import Reason
@@ -29,11 +30,7 @@ OOM_SCORE_ADJUST = 500
 _CONFLICT = 409
 _ADDRESS_TAKEN = "Address already in use"
 _STRIDE = 61
-# The engine's own name server forwards what it does not know, from wherever it stands: to an address where, inside a
-# server and on a machine alike, nobody listens.
-_NO_NAMES: dict[str, dict[str, list[str]]] = {
-    "none": {"Dns": ["127.255.255.254"], "DnsOptions": ["timeout:1", "attempts:1"]}
-}
+_NO_NAMES: dict[str, dict[str, list[str]]] = {"none": {"Dns": [NO_RESOLVER], "DnsOptions": ["timeout:1", "attempts:1"]}}
 _CANNOT_MOUNT = ("failed to mount local volume", "error while mounting volume")
 
 

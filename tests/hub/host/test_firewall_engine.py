@@ -1,5 +1,6 @@
 """The firewall as nftables holds it: put in force, taken away by others, put back, told apart."""
 
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 from bancada_hub.errors import HostError
 from bancada_hub.host import firewall
 from bancada_hub.host.firewall import Firewall, Kept
-from bancada_hub.host.firewall_rules import Wall
+from bancada_hub.host.firewall_rules import NO_RESOLVER, Wall
 from tests.engine import TestEngine
 
 WALL = Wall("5e55104b", "bnc-5e55104b", "10.89.41.0/24", "10.89.41.1", ports=(8003, 8004))
@@ -110,6 +111,16 @@ def test_a_record_that_cannot_be_read_is_made_again(rules: Rules, tmp_path: Path
     (tmp_path / "run" / "firewall.json").write_text('{"rules": ')
     assert rules.firewall.hold()
     assert rules.firewall.in_force()
+
+
+def test_nothing_on_this_machine_answers_where_servers_without_names_ask(rules: Rules) -> None:
+    """A name server on all addresses would answer an engine that forwards questions from here."""
+    with socket.create_server((NO_RESOLVER, 0)) as listener:
+        address = listener.getsockname()
+        socket.create_connection(address, timeout=5).close()
+        rules.firewall.ensure()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address, timeout=5)
 
 
 def test_down_removes_the_table_and_only_it(rules: Rules) -> None:

@@ -10,6 +10,7 @@ from jupyterhub.spawner import SpawnException
 from bancada_hub.host import firewall
 from bancada_hub.host.address_classes import class_network
 from bancada_hub.host.daemon import wait_until
+from bancada_hub.host.firewall_rules import NO_RESOLVER
 from bancada_hub.launch import container
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.walls import keep_walls
@@ -43,7 +44,7 @@ async def test_a_server_stands_in_its_projects_class(stage: Stage, spawner: Spaw
     found = stage.client.api.inspect_container(server.object_id)
     assert found["NetworkSettings"]["Networks"][stage.context.network]["IPAddress"] == address
     assert IPv4Address(address) in class_network(subnet(stage), egress)
-    assert found["HostConfig"]["Dns"] == (None if egress == "open" else ["127.255.255.254"])
+    assert found["HostConfig"]["Dns"] == (None if egress == "open" else [NO_RESOLVER])
     assert found["Config"]["Hostname"] == "main--ana"
     await server.stop()
 
