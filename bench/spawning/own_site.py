@@ -40,9 +40,9 @@ TRIVIAL_FOLDERS = (
     "etc/ssl/certs",
 )
 SETTINGS = """[server]
-memory_gib = 1
+memory_gib = 0.5
 cpus = 2
-cpu_overcommit = 64  # of the bench's own: this site refuses no start for want of cores
+cpu_overcommit = 64  # the many small starts at once are not to be refused for want of cores
 """
 
 
@@ -87,18 +87,22 @@ class OwnSite:
         """Where its proxy answers."""
         return f"http://127.0.0.1:{self.port}"
 
-    def up(self) -> None:
-        """Bring it up, the first time from nothing.
+    def claim(self) -> None:
+        """Make the data directory the bench's own.
 
         Raises:
-            BenchError: The directory is somebody's, or `up` failed.
+            BenchError: It is somebody's.
         """
-        if self.data.exists() and any(self.data.iterdir()) and not (self.data / MARK).exists():
+        if (self.data / MARK).exists():
+            return
+        if self.data.exists() and any(self.data.iterdir()):
             raise BenchError(f"{self.data} is not the bench's own; name another directory with --data.")
-        if not (self.data / MARK).exists():
-            self.data.mkdir(parents=True, exist_ok=True)
-            (self.data / MARK).touch()
-            (self.data / "bancada.toml").write_text(f"{new_settings('docker', self.port)}\n{SETTINGS}")
+        self.data.mkdir(parents=True, exist_ok=True)
+        (self.data / MARK).touch()
+        (self.data / "bancada.toml").write_text(f"{new_settings('docker', self.port)}\n{SETTINGS}")
+
+    def up(self) -> None:
+        """Bring it up, the first time from nothing."""
         self._bancada("up", "--yes")
 
     def down(self, *, remove: bool) -> None:

@@ -14,7 +14,7 @@ Write = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Goal:
-    """What a ratio of medians must be.
+    """What the median of the ratios of all rounds must be.
 
     Args:
         name: The comparison.
@@ -39,15 +39,15 @@ class Goal:
 def show_rounds(write: Write, columns: Mapping[str, Sequence[float]], unit: str) -> None:
     """Write one line a round and the medians."""
     names = list(columns)
-    write("round  " + "  ".join(f"{name:>24}" for name in names) + f"   ({unit})\n")
+    write("round  " + "  ".join(f"{name:>17}" for name in names) + f"   ({unit})\n")
     for number, values in enumerate(zip(*columns.values(), strict=True), 1):
-        write(f"{number:>5}  " + "  ".join(f"{value:>24.2f}" for value in values) + "\n")
-    write("median " + "  ".join(f"{statistics.median(columns[name]):>24.2f}" for name in names) + "\n")
+        write(f"{number:>5}  " + "  ".join(f"{value:>17.2f}" for value in values) + "\n")
+    write("median " + "  ".join(f"{statistics.median(columns[name]):>17.2f}" for name in names) + "\n")
 
 
-def ratio(above: Sequence[float], below: Sequence[float]) -> float:
-    """Return the ratio of two medians."""
-    return statistics.median(above) / statistics.median(below)
+def ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Return the ratio of each round."""
+    return [one / other for one, other in zip(above, below, strict=True)]
 
 
 def machine(engine: dict[str, Any]) -> str:
