@@ -186,11 +186,13 @@ class Queue(RuleBasedStateMachine):
     def explain(self) -> None:
         """Everybody who waits after a decision is told their place, why, and what would change it."""
         explainer = Explainer(self.state, self.now_s)
+        again = Explainer(from_rows(self.state, self.number), self.now_s)
         left = set(self.state.waiting.by_id)
         left -= {g.lease.id for g in explainer.decisions.grants} | {d.request_id for d in explainer.decisions.drops}
         assert {request.id for request in explainer.order} == left
         for number in sorted(left)[:3]:
             why = explainer.why(number, Reader(self.state.waiting.by_id[number].person_id))
+            assert again.why(number, Reader(self.state.waiting.by_id[number].person_id)) == why
             assert 1 <= why.place <= len(left)
             assert why.reason
             assert why.change

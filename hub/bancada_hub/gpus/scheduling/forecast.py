@@ -121,7 +121,7 @@ class Play:
         self._terms = terms_at(state.rules, now_s)
         self._seats = {card.uuid: [now_s] * card.tenants for card in state.cards if card.usable}
         self._limited: dict[tuple[str, int], list[tuple[float, int]]] = {}
-        for lease in state.leases.values():
+        for _, lease in sorted(state.leases.items()):
             held_s = max(0.0, now_s - lease.granted_s)
             ends_s = now_s + lengths.draw(lease.request, held_s, lease.ends_s - now_s, rng) + state.rules.settle_s
             for uuid in lease.cards:
@@ -222,7 +222,7 @@ def _suiting(state: State, requests: Iterable[Request]) -> dict[int, list[str]]:
         key = (request.shape.need, request.project_id)
         if key not in known:
             cards = [card for card in state.cards if may_hold(card, request.project_id)]
-            known[key] = [card.uuid for card in cards if request.shape.suits(card)]
+            known[key] = sorted(card.uuid for card in cards if request.shape.suits(card))
         found[request.id] = known[key]
     return found
 

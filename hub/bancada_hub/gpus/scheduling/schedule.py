@@ -293,4 +293,4 @@ class Pass:
 
 def _barred(state: State) -> list[int]:
     pairs = sorted(pair for pair in state.barred if pair in state.waiting.pairs)
-    return [request.id for pair in pairs for line in state.waiting.pairs[pair].values() for request in line]
+    return sorted(request.id for pair in pairs for line in state.waiting.pairs[pair].values() for request in line)

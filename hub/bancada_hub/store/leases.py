@@ -1,0 +1,149 @@
+"""Leases of cards, the seats that they take, and what the queue remembers.
+
+A seat is a row of its own with the card's UUID in its key: should two decisions ever give one card to two servers, the
+second transaction fails as a whole.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from bancada_hub.store.queue_models import LeaseRow, QueueRow, RequestRow, SeatRow
+from bancada_hub.store.requests import StoredRequest, find_request
+
+
+@dataclass(frozen=True)
+class StoredLease:
+    """A lease as it is.
+
+    Args:
+        request_id: The request that it was granted to.
+        cards: UUIDs.
+        milli: How much it counts, in thousandths of a card.
+        granted_s: Since when.
+        ends_s: Until when at most.
+        claim_by_s: Until when it waits for its owner; None once it is claimed.
+        backfill: Whether it was let in ahead of its turn.
+        server: The start that holds it; empty before.
+    """
+
+    request_id: int
+    cards: tuple[str, ...]
+    milli: int
+    granted_s: float
+    ends_s: float
+    claim_by_s: float | None = None
+    backfill: bool = False
+    server: str = ""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the queue remembers.
+
+    Args:
+        at_s: The instant that use is counted to.
+        use: Everybody's use, in the scheduler's words.
+        served: Who was served when, in the scheduler's words.
+        version: Counts the changes of the queue.
+    """
+
+    at_s: float = 0.0
+    use: Mapping[str, object] | None = None
+    served: Mapping[str, object] | None = None
+    version: int = 0
+
+
+def live_leases(session: Session) -> list[tuple[StoredLease, StoredRequest]]:
+    """Return all leases that have not ended, with their requests, by number."""
+    rows = session.scalars(select(LeaseRow).where(LeaseRow.ended_s.is_(None)).order_by(LeaseRow.request_id)).all()
+    session.scalars(select(RequestRow).where(RequestRow.id.in_([row.request_id for row in rows]))).all()
+    found = []
+    for row in rows:
+        request = find_request(session, row.request_id)
+        if request is not None:
+            found.append((_stored(row), request))
+    return found
+
+
+def add_lease(session: Session, lease: StoredLease, seats: Mapping[str, int]) -> None:
+    """Give cards to a request.
+
+    Args:
+        session: A writing session.
+        lease: The lease.
+        seats: How many leases each of its cards takes at once.
+    """
+    values = {name: getattr(lease, name) for name in StoredLease.__dataclass_fields__}
+    session.add(LeaseRow(**{**values, "cards": list(lease.cards)}))
+    session.flush()
+    for card in lease.cards:
+        taken = set(session.scalars(select(SeatRow.seat).where(SeatRow.card == card)))
+        free = next((seat for seat in range(seats[card]) if seat not in taken), 0)
+        session.add(SeatRow(card=card, seat=free, request_id=lease.request_id))
+    session.flush()
+
+
+def claim_lease(session: Session, request_id: int, server: str, now_s: float) -> bool:
+    """Let a server take a grant.
+
+    Returns:
+        Whether it has it now: not when another claimed it first, when it has ended, or its window has closed.
+    """
+    row = session.get(LeaseRow, request_id)
+    if row is None or row.ended_s is not None:
+        return False
+    if row.claim_by_s is None:
+        return row.server == server
+    if row.claim_by_s <= now_s:
+        return False
+    row.claim_by_s, row.server = None, server
+    session.flush()
+    return True
+
+
+def move_lease(session: Session, request_id: int, ends_s: float, claim_by_s: float | None) -> None:
+    """Set a lease's times anew; nothing changes for one that has ended."""
+    row = session.get(LeaseRow, request_id)
+    if row is not None and row.ended_s is None:
+        row.ends_s, row.claim_by_s = ends_s, claim_by_s
+        session.flush()
+
+
+def end_lease(session: Session, request_id: int, at_s: float) -> bool:
+    """End a lease and free its seats.
+
+    Returns:
+        Whether it had not ended before.
+    """
+    row = session.get(LeaseRow, request_id)
+    if row is None or row.ended_s is not None:
+        return False
+    row.ended_s = at_s
+    session.execute(delete(SeatRow).where(SeatRow.request_id == request_id))
+    session.flush()
+    return True
+
+
+def read_memory(session: Session) -> Memory:
+    """Return what the queue remembers; nothing at first."""
+    row = session.get(QueueRow, 1)
+    return Memory(row.at_s, row.use, row.served, row.version) if row else Memory()
+
+
+def write_memory(session: Session, memory: Memory) -> None:
+    """Remember; the version goes up by itself."""
+    row = session.get(QueueRow, 1)
+    if row is None:
+        row = QueueRow(id=1, version=0)
+        session.add(row)
+    row.at_s, row.use, row.served = memory.at_s, dict(memory.use or {}), dict(memory.served or {})
+    row.version += 1
+    session.flush()
+
+
+def _stored(row: LeaseRow) -> StoredLease:
+    values = {name: getattr(row, name) for name in StoredLease.__dataclass_fields__}
+    return StoredLease(**{**values, "cards": tuple(row.cards)})
