@@ -3,7 +3,7 @@
 Whoever holds the database's write lock may do it: the console on its clock, and after each request, end and change.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from sqlalchemy.orm import Session
@@ -15,8 +15,12 @@ from bancada_hub.gpus.scheduling.schedule import schedule
 from bancada_hub.gpus.scheduling.values import Card, Decisions, Lease, OnGrant, Pair, Request, Shape, State, Use
 from bancada_hub.gpus.scheduling.waiting import Waiting
 from bancada_hub.store import leases, requests
+from bancada_hub.store.database import Store
 from bancada_hub.store.leases import Memory, StoredLease
 from bancada_hub.store.requests import NewRequest, RequestState, StoredRequest
+
+FEW = 100
+"""Up to so many new requests are read one by one."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +56,52 @@ def release(session: Session, lab: Lab, request_id: int, now_s: float) -> bool:
 
     Use is counted up to now first, as long as the lease is there to be counted.
     """
-    state = load(session, lab)
+    state = load(session, lab, Waiting())
     _remember(session, advance(state, now_s), state.served)
     return leases.end_lease(session, request_id, now_s)
 
 
-def decide(session: Session, lab: Lab, now_s: float) -> Decisions:
+class Broker:
+    """Decides again and again, and remembers who waited: a decision reads only the requests that are new.
+
+    Rows of requests are never deleted, and but for their state never changed; so what was read once and committed
+    stays true for as long as the request waits.
+
+    Args:
+        store: The database.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: Waiting[Request] = Waiting()
+
+    def decide(self, lab: Lab, now_s: float, first: Callable[[Session], object] | None = None) -> Decisions:
+        """Decide in a transaction of its own.
+
+        Args:
+            lab: The cards and rules.
+            now_s: The instant.
+            first: What happened, to be written in the same transaction before the decision: a request, an end.
+        """
+        with self._store.write() as session:
+            if first is not None:
+                first(session)
+            waiting = _waiting(session, self._waiting)
+            decisions = decide(session, lab, now_s, waiting)
+        self._waiting = waiting
+        return decisions
+
+
+def decide(session: Session, lab: Lab, now_s: float, waiting: Waiting[Request] | None = None) -> Decisions:
     """Decide, and write it down in the same transaction.
 
     Args:
         session: A writing session: from reading to writing nobody else decides.
         lab: The cards and rules.
         now_s: The instant.
+        waiting: Who waits, if that was read already.
     """
-    state = load(session, lab)
+    state = load(session, lab, waiting)
     decisions = schedule(state, now_s)
     for drop in decisions.drops:
         requests.close_request(session, drop.request_id, RequestState.DROPPED, drop.reason, now_s)
@@ -81,20 +117,38 @@ def decide(session: Session, lab: Lab, now_s: float) -> Decisions:
     return decisions
 
 
-def load(session: Session, lab: Lab) -> State:
-    """Return the state that the rows make."""
+def load(session: Session, lab: Lab, waiting: Waiting[Request] | None = None) -> State:
+    """Return the state that the rows make.
+
+    Args:
+        session: A session.
+        lab: The cards and rules.
+        waiting: Who waits, if that was read already.
+    """
     memory = leases.read_memory(session)
     live = [_lease(lease, request) for lease, request in leases.live_leases(session)]
     use = memory.use or {}
     return State(
         cards=lab.cards,
         rules=lab.rules,
-        waiting=Waiting.of(_request(each) for each in requests.waiting_requests(session)),
+        waiting=_waiting(session, Waiting()) if waiting is None else waiting,
         leases={lease.id: lease for lease in live},
         use=Use(memory.at_s, _by_number(use, "labs"), _by_number(use, "projects"), _by_pair(use, "people")),
         served=_by_pair(memory.served or {}, "pairs"),
         barred=requests.barred_pairs(session),
     )
+
+
+def _waiting(session: Session, known: Waiting[Request]) -> Waiting[Request]:
+    """Return who waits, given who waited before."""
+    ids = requests.waiting_ids(session)
+    new = ids - known.by_id.keys()
+    if len(new) > FEW:
+        return Waiting.of(_request(each) for each in requests.waiting_requests(session))
+    queue = known.without(known.by_id.keys() - ids)
+    for request in requests.requests_of(session, new) if new else ():
+        queue = queue.add(_request(request))
+    return queue
 
 
 def _remember(session: Session, use: Use, served: Mapping[Pair, float]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from bancada_hub.store.queue_models import LeaseRow, QueueRow, RequestRow, SeatRow
-from bancada_hub.store.requests import StoredRequest, find_request
+from bancada_hub.store.requests import StoredRequest, stored_request
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,13 @@ class Memory:
 
 def live_leases(session: Session) -> list[tuple[StoredLease, StoredRequest]]:
     """Return all leases that have not ended, with their requests, by number."""
-    rows = session.scalars(select(LeaseRow).where(LeaseRow.ended_s.is_(None)).order_by(LeaseRow.request_id)).all()
-    session.scalars(select(RequestRow).where(RequestRow.id.in_([row.request_id for row in rows]))).all()
-    found = []
-    for row in rows:
-        request = find_request(session, row.request_id)
-        if request is not None:
-            found.append((_stored(row), request))
-    return found
+    query = (
+        select(LeaseRow, RequestRow)
+        .join(RequestRow, RequestRow.id == LeaseRow.request_id)
+        .where(LeaseRow.ended_s.is_(None))
+        .order_by(LeaseRow.request_id)
+    )
+    return [(_stored(lease), stored_request(request)) for lease, request in session.execute(query).all()]
 
 
 def add_lease(session: Session, lease: StoredLease, seats: Mapping[str, int]) -> None:

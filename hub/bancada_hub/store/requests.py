@@ -68,7 +68,17 @@ def add_request(session: Session, new: NewRequest) -> int:
 def waiting_requests(session: Session) -> list[StoredRequest]:
     """Return all that wait, oldest number first."""
     query = select(RequestRow).where(RequestRow.state == RequestState.WAITING).order_by(RequestRow.id)
-    return [_stored(row) for row in session.scalars(query)]
+    return [stored_request(row) for row in session.scalars(query)]
+
+
+def waiting_ids(session: Session) -> set[int]:
+    """Return the numbers of all that wait."""
+    return set(session.scalars(select(RequestRow.id).where(RequestRow.state == RequestState.WAITING)))
+
+
+def requests_of(session: Session, ids: set[int]) -> list[StoredRequest]:
+    """Return the requests of some numbers; a database takes only so many at once."""
+    return [stored_request(row) for row in session.scalars(select(RequestRow).where(RequestRow.id.in_(ids)))]
 
 
 def count_waiting(session: Session, person_id: int) -> int:
@@ -80,7 +90,7 @@ def count_waiting(session: Session, person_id: int) -> int:
 def find_request(session: Session, request_id: int) -> StoredRequest | None:
     """Return a request, whatever became of it."""
     row = session.get(RequestRow, request_id)
-    return _stored(row) if row else None
+    return stored_request(row) if row else None
 
 
 def close_request(session: Session, request_id: int, state: RequestState, reason: Told | None, at_s: float) -> bool:
@@ -117,7 +127,8 @@ def barred_pairs(session: Session) -> frozenset[tuple[int, int]]:
     return frozenset((project_id, person_id) for project_id, person_id in session.execute(query).all())
 
 
-def _stored(row: RequestRow) -> StoredRequest:
+def stored_request(row: RequestRow) -> StoredRequest:
+    """Return what a row says."""
     reason = told(row.reason["template"], **row.reason["values"]) if row.reason else None
     return StoredRequest(
         row.project_id, row.person_id, row.shape, row.on_grant, row.asked_s, row.id, RequestState(row.state), reason
