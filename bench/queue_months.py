@@ -8,7 +8,7 @@ times as dense on working days from 9 to 19. Jobs last a lognormal time; people 
 need. A job that is not done when its lease ends asks for the rest again. Plain first come, first served gives cards in
 the order of asking, lets nobody overtake, and lends for as long as was asked.
 
-waits       from asking to the grant, hours, every request counted
+waits       hours that a job spent waiting until it was done, over all its requests; only jobs that were done count
 use         part of all card-hours that was leased
 fairness    Jain's index (1 is best) over projects of the cards that each had, by its weight, on average over all the
             time in which it and some other project had somebody waiting
@@ -159,6 +159,8 @@ class Lab:
     state: State
     needs_s: dict[int, float] = field(default_factory=dict)
     waits: list[float] = field(default_factory=list)
+    waited_h: dict[int, float] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
     busy_s: float = 0.0
     backlog_s: dict[int, float] = field(default_factory=dict)
     got_s: dict[int, float] = field(default_factory=dict)
@@ -211,7 +213,10 @@ class Lab:
         if left_s > 60:
             self.number += 1
             shape = replace(lease.request.shape, wanted_s=max(left_s, 600.0), least_s=min(left_s, HOUR_S))
+            self.first[self.number] = self.first.get(lease_id, lease_id)
             self._ask(replace(lease.request, id=self.number, shape=shape, asked_s=now_s), left_s)
+        else:
+            self.waits.append(self.waited_h.pop(self.first.get(lease_id, lease_id)))
 
     def _decide(self, now_s: float, asked: Request | None) -> None:
         decisions = schedule(self.state, now_s) if self.ours else first_come(self.state, now_s)
@@ -221,7 +226,8 @@ class Lab:
         for grant in decisions.grants:
             lease, waited_s = grant.lease, now_s - grant.lease.request.asked_s
             self.state = events.claim(self.state, lease.id, now_s)
-            self.waits.append(waited_s / HOUR_S)
+            job = self.first.get(lease.id, lease.id)
+            self.waited_h[job] = self.waited_h.get(job, 0.0) + waited_s / HOUR_S
             heapq.heappush(self.ending, (min(lease.ends_s, now_s + self.needs_s[lease.id]), lease.id))
             self.served_s.setdefault(lease.request.project_id, []).append(now_s)
             if lease.id in self.covered:
@@ -237,7 +243,12 @@ class Lab:
         return not any(request.asked_s <= at_s <= by_s for at_s in self.served_s[request.project_id])
 
     def _foretell(self, request_id: int, now_s: float) -> None:
-        explainer = Explainer(self.state, now_s, self.history)
+        history = self.history
+        for number, (raw, _) in self.said.items():  # those still waiting that were told a shorter time count too
+            waited_s = now_s - self.state.waiting.by_id[number].asked_s
+            if waited_s > raw.high_s:
+                history = history.with_outcome(Outcome(raw, waited_s))
+        explainer = Explainer(self.state, now_s, history)
         if request_id in explainer.state.waiting.by_id:
             why = explainer.why(request_id, EVERYBODY)
             if why.raw is not None and why.wait is not None:
@@ -282,7 +293,7 @@ def main() -> int:
     days = parser.parse_args().days
     print((__doc__ or "").partition("\n\n")[2])
     heads = "".join(f"{name:>8}" for name in ("mean", "median", "p95"))
-    print(f"  {'':<11}{'asked':>7}{heads}{'use':>7}{'fairness':>10}{'late':>8}{'inside':>8}  width")
+    print(f"  {'':<11}{'done':>7}{heads}{'use':>7}{'fairness':>10}{'late':>8}{'inside':>8}  width")
     for scenario in SCENARIOS:
         jobs = jobs_of(scenario, days)
         asked_s = sum(job.needs_s * job.request.shape.cards for job in jobs)
