@@ -134,6 +134,11 @@ class Promises:
         cards = self.guaranteed(project_id)
         return shape.kind is Kind.WHOLE and not shape.card and bool(cards) and cards <= self.suiting(shape)
 
+    def lasting(self, project_id: int, length_s: float) -> int:
+        """Return how many cards a project is guaranteed all the time from now on for so long."""
+        until_s = self._now_s + length_s
+        return min(terms.project(project_id).guarantee for at_s, terms in self.calendar if at_s <= until_s)
+
     def bound(self, project_id: int, cards: Iterable[Card], milli: int, beyond_s: float = -math.inf) -> Bound:
         """Return until when a project may hold some more cards.
 

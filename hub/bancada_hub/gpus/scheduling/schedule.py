@@ -265,10 +265,11 @@ class Pass:
         asked: list[float] = []
         for request in self._covered(project_id):
             milli = request.shape.cards * CARD_MILLI
-            if request.shape.cards > rule.guarantee or reached(request, milli, held, rules):
+            lasting = promises.lasting(project_id, spans(request.shape, rules)[1])
+            if request.shape.cards > lasting or reached(request, milli, held, rules):
                 continue
             asked.append(min(request.asked_s, self.now_s))
-            if request.shape.cards <= left:
+            if request.shape.cards <= left - (rule.guarantee - lasting):
                 left -= request.shape.cards
                 held.add(project_id, request.person_id, milli)
                 found.append(request)
