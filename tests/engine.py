@@ -26,7 +26,13 @@ READY_S = 60.0
 STOP_S = 40.0
 TRIES = 2
 KEPT_IMAGES = timedelta(days=7)
-PROGRAMS = {"dockerd": "docker.io", "containerd": "containerd", "iptables": "iptables", "ip": "iproute2"}
+PROGRAMS = {
+    "dockerd": "docker.io",
+    "containerd": "containerd",
+    "iptables": "iptables",
+    "nft": "nftables",
+    "ip": "iproute2",
+}
 
 
 class EngineTroubleError(RuntimeError):

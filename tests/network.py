@@ -7,6 +7,7 @@ import ipaddress
 import json
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,9 +64,13 @@ class Network:
         if Path("/sys/class/net", self.outer).exists():
             run("ip", "link", "del", self.outer)
             found = True
-        if self.path.exists():
-            run("ip", "netns", "del", self.name)
-            found = True
+        outside = self.path.with_name(f"{self.name}-o")  # what tests/e2e/neighbourhood.py made
+        for path in (outside, self.path):
+            if path.exists():
+                for pid in run("ip", "netns", "pids", path.name).split() if path == outside else ():
+                    os.kill(int(pid), signal.SIGKILL)
+                run("ip", "netns", "del", path.name)
+                found = True
         return found
 
     def processes(self) -> set[int]:

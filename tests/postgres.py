@@ -12,9 +12,10 @@ from pathlib import Path
 import psycopg
 
 READY_S = 30.0
+LOOPBACK = "127.0.0.1"
 PACKAGE = "postgresql"
 ACCOUNTS = ("postgres", "nobody")
-SETTINGS = ("fsync=off", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=50")
+SETTINGS = ("fsync=off", "unix_socket_directories=", "max_connections=50")
 
 
 class PostgresTroubleError(RuntimeError):
@@ -27,10 +28,12 @@ class Postgres:
     Args:
         directory: A new directory for everything of it.
         port: A free port. It belongs to the network namespace in which `start` is called.
+        listen: The addresses that it listens on.
     """
 
-    def __init__(self, directory: Path, port: int) -> None:
+    def __init__(self, directory: Path, port: int, listen: str = LOOPBACK) -> None:
         self.directory = directory
+        self._listen = listen
         self.port = port
         self._programs = find_programs()
         self._server: subprocess.Popen[bytes] | None = None
@@ -62,7 +65,8 @@ class Postgres:
             made = self._popen([*initdb, "--encoding=UTF8", "--locale=C.UTF-8"], self.directory / "initdb.log")
             if made.wait():
                 raise PostgresTroubleError((self.directory / "initdb.log").read_text())
-        settings = [word for setting in SETTINGS for word in ("-c", setting)]
+        chosen = (*SETTINGS, f"listen_addresses={self._listen}")
+        settings = [word for setting in chosen for word in ("-c", setting)]
         command = ["postgres", "-D", str(data), "-p", str(self.port), *settings]
         self._server = self._popen(command, self.directory / "server.log")
         self._wait()

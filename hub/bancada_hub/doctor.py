@@ -7,6 +7,7 @@ from pathlib import Path
 from bancada_hub.errors import BancadaError
 from bancada_hub.host import connection
 from bancada_hub.host.checks import Check
+from bancada_hub.host.firewall import Firewall
 from bancada_hub.host.pages import answer
 from bancada_hub.host.probe import probe_engine
 from bancada_hub.host.services import services_for
@@ -66,6 +67,16 @@ def _engine(installation: Installation) -> Iterator[Check]:
     yield from probe_engine(engine, installation.places.cache)
 
 
+def _firewall(installation: Installation) -> Iterator[Check]:
+    if installation.site.engine == "process":
+        return
+    if Firewall.of(installation).in_force():
+        yield Check("firewall", ok=True, detail="the rules that keep servers apart are in force")
+        return
+    detail = "The rules that keep servers apart are not in force: another program may have flushed them"
+    yield Check("firewall", ok=False, detail=detail, fix="Run ./bancada up, and let that program spare our table.")
+
+
 def _programs(installation: Installation) -> Iterator[Check]:
     states = services_for(installation.facts.site_id, installation.places.site).status()
     for name in ("proxy", "hub", "console"):
@@ -97,6 +108,7 @@ CHECKS: dict[str, Callable[[Installation], Iterator[Check]]] = {
     "database": _database,
     "audit": _record,
     "engine": _engine,
+    "firewall": _firewall,
     "programs": _programs,
     "images": _images,
 }

@@ -29,6 +29,7 @@ __all__ = [
     "StaleVersion",
     "StoreError",
     "Told",
+    "joined",
     "told",
 ]
 
@@ -53,6 +54,12 @@ def told(template: str, /, **values: object) -> Told:
     made = Told(template % values if values else template)
     made.template, made.values = template, values
     return made
+
+
+def joined(*sentences: Told) -> Told:
+    """Return sentences as one, which a page can still say in the reader's language."""
+    places = {f"s{number}": sentence for number, sentence in enumerate(sentences)}
+    return told(" ".join(f"%({place})s" for place in places), **places)
 
 
 class SettingsError(BancadaError):

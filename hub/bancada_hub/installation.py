@@ -21,6 +21,7 @@ class Facts:
         network: Name of the site's bridge; empty with the process engine.
         gateway: The bridge's address on this machine, on which the hub's API listens.
         subnet: The bridge's network.
+        bridge: The bridge's interface, by which firewall rules know it.
     """
 
     site_id: str
@@ -28,6 +29,7 @@ class Facts:
     network: str = ""
     gateway: str = "127.0.0.1"
     subnet: str = ""
+    bridge: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.process import ProcessServer
 from bancada_hub.launch.reap import reap_at_start
+from bancada_hub.launch.walls import keep_walls
+from bancada_hub.launch.warm import warm_in_background
 from bancada_hub.people.authenticator import LocalAccounts
 from bancada_hub.secrets import secret
 from bancada_hub.store.database import hub_database_url, open_store
@@ -100,7 +102,10 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
     server = {"docker": DockerServer, "process": ProcessServer}[installation.site.engine]
     server.context = LaunchContext.of(installation, LocalAccounts.store)
     facts = installation.facts
+    if server.context.firewall:
+        keep_walls(server.context.firewall)
     reap_at_start(facts.engine_host, LocalAccounts.store, facts.site_id, c.JupyterHub.db_url)
+    warm_in_background(server.context)
     c.JupyterHub.spawner_class = server
     c.JupyterHub.allow_named_servers = True
     # With a form, GET /hub/spawn… shows a page, which leads to Work; without one it would start a server.

@@ -51,6 +51,7 @@ class Action(StrEnum):
     CREATE_LAB = "create-lab"
     ARCHIVE_LAB = "archive-lab"
     SET_LAB_LEADS = "set-lab-leads"
+    SET_LAB_LIMITS = "set-lab-limits"
     SEE_LAB = "see-lab"
     CHANGE_LAB = "change-lab"
     CREATE_PROJECT = "create-project"

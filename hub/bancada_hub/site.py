@@ -5,6 +5,7 @@ and names the unit.
 """
 
 import difflib
+import ipaddress
 import os
 import re
 import tomllib
@@ -94,8 +95,31 @@ class PeopleSettings(_Table):
 class ServerSettings(_Table):
     """What a researcher's server may use."""
 
-    memory_gib: float = Field(4.0, gt=0, description="Memory limit of a server, in GiB.")
-    cpus: float = Field(2.0, gt=0, description="CPU limit of a server, in cores.")
+    memory_gib: float = Field(
+        4.0,
+        gt=0,
+        description="Memory limit of a server of size M, in GiB; S has half of it, L the double, none more than the "
+        "machine has for servers.",
+    )
+    cpus: float = Field(
+        2.0,
+        gt=0,
+        description="CPU limit of a server of size M, in cores; S has half of it, L the double, none more than the "
+        "machine.",
+    )
+    memory_reserve_gib: float | None = Field(
+        None,
+        ge=0,
+        description="GiB of the machine's memory that servers never get: the sum of their memory limits stays under "
+        "the rest. Empty: 2 GiB or a tenth of the memory, whichever is more. At least half is left for servers.",
+    )
+    cpu_overcommit: float = Field(
+        4.0,
+        ge=1,
+        le=64,
+        description="How many times over the machine's cores are given to servers: the sum of their CPU limits stays "
+        "under cores times this. Idle servers need next to none; at 1, every server can use its limit at all times.",
+    )
     shm_ratio: float = Field(
         0.5, gt=0, le=1, description="Size of /dev/shm as a share of the memory limit (data loaders and NCCL need it)."
     )
@@ -108,8 +132,32 @@ class NetworkSettings(_Table):
     """The site's one bridge."""
 
     subnet: str | None = Field(
-        None, description="The bridge's network, such as 10.89.0.0/24. Empty: a free one is chosen and kept."
+        None,
+        description="The bridge's network, of /16 to /28, such as 10.89.0.0/24. Empty: a free one is chosen and kept. "
+        "Half of its addresses are for servers of projects with open egress, a quarter each for `mirror` and `none`.",
     )
+    denied: tuple[str, ...] = Field(
+        (),
+        description="Networks that no server reaches, such as [\"10.0.0.0/8\"]: the hospital's, the instruments'. "
+        "Package sources and proxies named under `packages` stay reachable inside them, and so do this machine's name "
+        "servers. Link-local and metadata addresses are always denied.",
+    )
+
+    @field_validator("subnet")
+    @classmethod
+    def _fit(cls, subnet: str | None) -> str | None:
+        if subnet is None:
+            return None
+        network = ipaddress.IPv4Network(subnet)
+        if not network.is_private or not 16 <= network.prefixlen <= 28:
+            msg = f"{subnet} is not a private network of /16 to /28, such as 10.89.0.0/24"
+            raise ValueError(msg)
+        return str(network)
+
+    @field_validator("denied")
+    @classmethod
+    def _networks(cls, denied: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(ipaddress.ip_network(network)) for network in denied)
 
 
 class Site(_Table):

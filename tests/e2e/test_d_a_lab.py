@@ -65,6 +65,12 @@ def test_the_lead_makes_two_projects_and_adds_a_person(site: FirstSite, page: Pa
 
 def test_a_researcher_works_in_both_and_their_files_stay_apart(site: FirstSite, page: Page, picture: Picture) -> None:
     sign_in(page, site, RESEARCHER)
+    told = page.locator("#notices")
+    for title in ("Wheat", "Rye"):
+        expect(told).to_contain_text(f"You are in the project “{title}” now.")
+    picture(page, "notices")
+    told.get_by_role("button", name="Dismiss these 2").click()
+    expect(told.locator("[data-notice]")).to_have_count(0)
     start_project(page, site, "Wheat")
     open_lab(page, site, "Wheat")
     new_notebook(page, "Project")
@@ -112,6 +118,7 @@ def test_a_removed_member_is_stopped_and_out(site: FirstSite, page: Page) -> Non
     sign_in(page, site, RESEARCHER)
     expect(card(page, "Wheat")).to_be_visible()
     expect(card(page, "Rye")).to_have_count(0)
+    expect(page.locator("#notices")).to_contain_text("You are no longer in the project “Rye”.")
     installation = read_installation(site.data)
     with open_store(installation.site, installation.places).read() as session:
         project = find_project(session, "rye")

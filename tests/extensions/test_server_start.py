@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def test_a_home_of_somebody_else_or_none(start: Start) -> None:
     assert failure.sentence == f"The home {start.home} belongs to uid 1234, not to you (uid 0). Ask an administrator."
     start.home.rmdir()
     assert reason(start) == "home"
+
+
+def test_a_projects_folder_that_cannot_be_written(start: Start) -> None:
+    """D15: a folder that the engine made, or that somebody took away."""
+    assert check(replace(start, project=start.home), "") is None
+    failure = check(replace(start, project=start.home / "gone"), "")
+    assert failure is not None
+    assert failure.reason == "project"
 
 
 def test_a_runtime_folder_that_others_can_write(start: Start) -> None:

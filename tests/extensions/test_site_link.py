@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,15 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from bancada.contract import API_PATH, CONTRACT_HEADER, Activity, ProjectFacts, SiteNotice, parse_activity
+from bancada.contract import (
+    API_PATH,
+    CONTRACT_HEADER,
+    Activity,
+    KernelActivity,
+    ProjectFacts,
+    SiteNotice,
+    parse_activity,
+)
 from bancada.server.site_client import SiteClient
 from bancada.server.site_link import SiteLink
 
@@ -114,6 +123,15 @@ async def test_a_page_learns_where_it_is(small: tuple[SmallSite, SiteLink]) -> N
     assert set(site.headers) == {("token token-of-this-server", "1")}
 
 
+async def test_an_opened_notebook_is_reported_early(small: tuple[SmallSite, SiteLink]) -> None:
+    site, link = small
+    opened = Activity((KernelActivity(False, datetime.now(UTC)),))
+    link.start()
+    await until(lambda: site.reports == [Activity()])
+    link._measure = lambda: opened
+    await until(lambda: site.reports == [Activity(), opened])
+
+
 async def test_a_refusal_is_passed_on_in_the_sites_words(small: tuple[SmallSite, SiteLink]) -> None:
     site, link = small
     site.refusal = (426, "This server is too old for this site.")
@@ -133,15 +151,17 @@ async def test_a_site_that_is_away_comes_back(small: tuple[SmallSite, SiteLink])
     await until(lambda: link.state.site == "well")
 
 
-async def test_a_notice_reaches_every_page_and_is_marked_once(small: tuple[SmallSite, SiteLink]) -> None:
+async def test_a_notice_is_shown_in_the_page_opened_last_alone_and_is_marked_once(
+    small: tuple[SmallSite, SiteLink],
+) -> None:
     site, link = small
-    first, second = Page(), Page()
-    link.add_page(first)
-    link.add_page(second)
+    first, second, gone = Page(), Page(), Page(there=False)
+    for page in (first, second, gone):
+        link.add_page(page)
     link.start()
     site.unseen.append(SiteNotice(7, "info", "Maintenance at 18:00."))
     await until(lambda: site.seen)
-    assert first.notices == second.notices == ["Maintenance at 18:00."]
+    assert (first.notices, second.notices) == ([], ["Maintenance at 18:00."])
     assert site.seen == [7]
 
 

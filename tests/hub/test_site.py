@@ -56,6 +56,18 @@ def test_a_base_image_without_digest_is_refused():
     assert "must name an image by digest" in refusal('base_image = "debian:12"')
 
 
+@pytest.mark.parametrize("subnet", ["10.89.0.0/15", "10.89.0.0/29", "8.8.8.0/24", "10.89.0.7/24", "fd00::/64", "x"])
+def test_a_bridges_network_is_a_private_one_of_a_size_that_has_classes(subnet):
+    assert "network.subnet: " in refusal(f'[network]\nsubnet = "{subnet}"')
+
+
+def test_denied_networks_are_networks():
+    assert "network.denied: 10.0.0.1/8 has host bits set." in refusal('[network]\ndenied = ["10.0.0.1/8"]')
+    kept = parse_site('[network]\nsubnet = "10.89.0.0/16"\ndenied = ["10.0.0.0/8", "fd00::/8", "192.0.2.7"]', FILE)
+    assert kept.network.subnet == "10.89.0.0/16"
+    assert kept.network.denied == ("10.0.0.0/8", "fd00::/8", "192.0.2.7/32")
+
+
 def test_a_password_in_the_database_address_is_refused_and_not_repeated():
     message = refusal('[database]\nurl = "postgresql://bancada:hunter2@db/bancada"')
     assert "password_file" in message

@@ -14,7 +14,7 @@ from bancada_hub.projects.projects import NewProject, create_project
 from bancada_hub.roles import Actor
 from bancada_hub.secrets import secret
 from bancada_hub.site import Site
-from bancada_hub.store import catalog, database, labs, overlays, people, projects, steps
+from bancada_hub.store import catalog, database, labs, overlays, people, projects, servers, steps
 from bancada_hub.store.database import connect, migrate, open_store
 from bancada_hub.store.models import SCHEMA, Base
 
@@ -223,6 +223,8 @@ def check_migrated(site: Site, places: Places) -> None:
         (lab,) = labs.labs(session)
         assert (ana.uid, ana.admin, ana.must_change_password, ana.locked_until) == (2_000_000, True, False, None)
         assert (personal.lab_id, wheat.lab_id, wheat.version, wheat.archived_at) == (None, lab.id, 1, None)
+        assert (wheat.limits, lab.limits, lab.version) == (projects.ProjectLimits(), labs.LabLimits(), 1)
+        assert (servers.held(session), servers.last_size(session, wheat.id, ana.id)) == ([], "")
         assert [each.slug for each in projects.projects_of(session, ana.id)] == ["wheat", "me-00000001"]
         assert overlays.held(session) == {"server": overlays.OverlayKey(2, 1, "base")}
     create_project(store, site, ROOT, NewProject("rye", "Rye", "lab"))  # numbers go on where they were
@@ -253,6 +255,30 @@ def test_postgresql_holds_both_in_schemas_of_their_own(places, postgres_url):
     assert sign_in(opened, "ana", password, "here").person == person
     assert person.created_at.tzinfo is not None
     opened.engine.dispose()
+
+
+def check_one_version_back_and_forth(site: Site, places: Places) -> None:
+    """What an administrator does who must go back to the release before, and comes again."""
+    fill_at_0001(site, places)
+    migrate(site, places)
+    store = connect(site, places)
+    config = database._alembic()
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+    assert not {"servers"} & set(inspect(store.engine).get_table_names(schema=SCHEMA if site.database.url else None))
+    assert migrate(site, places) is True
+    with open_store(site, places).read() as session:
+        assert projects.find_project(session, "wheat").limits == projects.ProjectLimits()
+    store.engine.dispose()
+
+
+def test_the_newest_version_can_be_left_and_reached_again(places):
+    check_one_version_back_and_forth(SITE, places)
+
+
+def test_the_newest_version_can_be_left_and_reached_again_on_postgresql(places, postgres_url):
+    check_one_version_back_and_forth(Site(database={"url": postgres_url}), places)
 
 
 def test_an_unreachable_database_is_told_without_a_traceback(places):

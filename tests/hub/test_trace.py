@@ -78,6 +78,7 @@ def test_the_chain_holds_on_postgresql_too(tmp_path: Path, postgres_url: str) ->
 
 def test_a_notice_is_told_once_to_its_person(town: Town) -> None:
     with town.store.write() as session:
+        assert notices.mark_notices_seen(session, 1, 10**9) == 1, "that of the town's own making"
         told = notices.add_notice(session, 1, notices.NewNotice("<b>5 min left</b>", "warning", "Extend", "/x"))
         assert notices.unseen_notices(session, 1) == [told]
         assert notices.unseen_notices(session, 1, after_id=told.id) == []

@@ -14,22 +14,28 @@ from bancada.contract import (
     START_FAILED_EXIT,
     WORK_ENVIRONMENT_VARIABLE,
 )
-from bancada.server.checks import ENGINES_WORK_ENVIRONMENT, Start, check
+from bancada.server.checks import ENGINES_WORK_ENVIRONMENT, PROJECT, Start, check
 from bancada.server.kernelspec import write_kernelspec
 from bancada.server.language import write_language
 from bancada.server.places import make_places
+from bancada.server.walls import check_walls, look
 
 
 def main() -> int:
     """Check, prepare, serve; returns the exit status of a failed check."""
     os.umask(0o022)
+    work_environment = Path(os.environ.get(WORK_ENVIRONMENT_VARIABLE, str(ENGINES_WORK_ENVIRONMENT)))
+    contained = work_environment == ENGINES_WORK_ENVIRONMENT
     start = Start(
         kind=os.environ.get(KIND_VARIABLE, "work"),
         home=Path(os.environ["HOME"]),
         runtime=Path(os.environ.get("JUPYTER_RUNTIME_DIR", f"{RUNTIME_DIRECTORY}/jupyter")).parent,
-        work_environment=Path(os.environ.get(WORK_ENVIRONMENT_VARIABLE, str(ENGINES_WORK_ENVIRONMENT))),
+        work_environment=work_environment,
+        project=PROJECT if contained else None,
     )
     failure = check(start, Path("/proc/self/mountinfo").read_text())
+    if failure is None and contained:
+        failure = check_walls(look(start.kind, start.home))
     if failure:
         sys.stderr.write(failure.line() + "\n")
         return START_FAILED_EXIT
@@ -57,12 +63,12 @@ def prepare(start: Start) -> Path:
 def serve(places: Path) -> None:
     """Serve JupyterLab until the hub ends it."""
     # Imported here: a failed check says so at once, without the second that these take.
-    from jupyterhub.singleuser.extension import JupyterHubSingleUser
-
     from bancada.server.configuration import EXTENSIONS, configuration
+    from bancada.server.single_user import single_user_server
 
-    JupyterHubSingleUser.serverapp_config = {"jpserver_extensions": dict(EXTENSIONS)}
-    server = JupyterHubSingleUser.initialize_server(argv=[], config=configuration(places, PLACES[0][0]))
+    single_user = single_user_server()
+    single_user.serverapp_config = {"jpserver_extensions": dict(EXTENSIONS)}
+    server = single_user.initialize_server(argv=[], config=configuration(places, PLACES[0][0]))
     server.start()
 
 

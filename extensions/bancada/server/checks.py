@@ -8,6 +8,7 @@ from pathlib import Path
 from bancada.contract import RESCUE, StartFailure
 
 ENGINES_WORK_ENVIRONMENT = Path("/opt/env")
+PROJECT = Path("/project")
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,14 @@ class Start:
         home: The person's home.
         runtime: The folder for sockets, in memory.
         work_environment: Where kernels and terminals run.
+        project: The project's folder, in a container; None without one.
     """
 
     kind: str
     home: Path
     runtime: Path
     work_environment: Path
+    project: Path | None = None
 
 
 def check(start: Start, mountinfo: str) -> StartFailure | None:
@@ -34,7 +37,9 @@ def check(start: Start, mountinfo: str) -> StartFailure | None:
         start: What it finds.
         mountinfo: The text of /proc/self/mountinfo.
     """
-    return _home(start.home) or _runtime(start.runtime) or _work_environment(start, mountinfo)
+    return (
+        _home(start.home) or _runtime(start.runtime) or _project(start.project) or _work_environment(start, mountinfo)
+    )
 
 
 def _home(home: Path) -> StartFailure | None:
@@ -60,6 +65,12 @@ def _runtime(runtime: Path) -> StartFailure | None:
     if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return StartFailure("runtime", f"{runtime} is not yours alone. Ask an administrator.")
     return None
+
+
+def _project(project: Path | None) -> StartFailure | None:
+    if project is None or os.access(project, os.W_OK | os.X_OK):
+        return None
+    return StartFailure("project", f"The project's folder {project} cannot be written. Ask an administrator.")
 
 
 def _work_environment(start: Start, mountinfo: str) -> StartFailure | None:

@@ -14,6 +14,9 @@ from typing import Protocol
 from bancada.contract import REPORT_INTERVAL_S, Activity, ProjectFacts, SiteNotice
 from bancada.server.site_client import SiteAway, SiteClient, SiteRefused
 
+LOOK_S = 2
+"""How often the number of notebooks and terminals is looked at, for an early report."""
+
 FIRST_REPORTS_S = 2
 """Until the site first answers: a server is often ready before the page that shows it."""
 
@@ -60,7 +63,7 @@ class SiteLink:
     def __init__(self, client: SiteClient, measure: Callable[[], Activity], kind: str) -> None:
         self._client, self._measure = client, measure
         self.state = LinkState("rescue" if kind == "rescue" else "work")
-        self._pages: set[Page] = set()
+        self._pages: dict[Page, None] = {}  # in the order in which they were opened
         self._told: set[int] = set()
         self._some_page = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -78,13 +81,13 @@ class SiteLink:
 
     def add_page(self, page: Page) -> None:
         """Keep a page informed from now on."""
-        self._pages.add(page)
+        self._pages[page] = None
         self._some_page.set()
         page.tell(_message("state", self.state))
 
     def remove_page(self, page: Page) -> None:
         """Forget a page that was closed."""
-        self._pages.discard(page)
+        self._pages.pop(page, None)
         if not self._pages:
             self._some_page.clear()
 
@@ -94,8 +97,9 @@ class SiteLink:
 
     async def _report(self) -> None:
         while True:
+            activity = self._measure()
             try:
-                facts = await self._client.report(self._measure())
+                facts = await self._client.report(activity)
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 self._set(replace(self.state, site="well", problem="", answered_at=now, facts=facts))
             except SiteRefused as refusal:
@@ -104,7 +108,16 @@ class SiteLink:
                 log.warning("The site does not answer: %s", away)
                 self._set(replace(self.state, site="away", problem=""))
             early = self.state.site == "away" and not self.state.answered_at
-            await asyncio.sleep(FIRST_REPORTS_S if early else REPORT_INTERVAL_S)
+            await self._until_next_report(FIRST_REPORTS_S if early else REPORT_INTERVAL_S, _counts(activity))
+
+    async def _until_next_report(self, interval_s: float, reported: tuple[int, int]) -> None:
+        """Wait, but not long when a notebook or terminal was opened or closed: Work shows how many there are."""
+        clock = asyncio.get_running_loop().time
+        ends = clock() + interval_s
+        while (left_s := ends - clock()) > 0:
+            await asyncio.sleep(min(LOOK_S, left_s))
+            if _counts(self._measure()) != reported:
+                return
 
     def _set(self, state: LinkState) -> None:
         # Pages are told of changes, not of each report that went as the one before.
@@ -124,16 +137,24 @@ class SiteLink:
                 await asyncio.sleep(AGAIN_S)
 
     async def _pass_on(self, notice: SiteNotice) -> None:
-        """Show a notice, then say that it was seen: one that got lost on the way is told again."""
-        if notice.id in self._told or self._tell(_message("notice", notice)):
+        """Show a notice in one page, then say that it was seen: one that got lost on the way is told again."""
+        if notice.id in self._told or self._tell_newest(_message("notice", notice)):
             self._told.add(notice.id)
             await self._client.seen(notice.id)
         else:
             await asyncio.sleep(1)  # the last page is just going away
 
-    def _tell(self, message: str) -> bool:
-        reached = [page.tell(message) for page in tuple(self._pages)]
-        return any(reached)
+    def _tell(self, message: str) -> None:
+        for page in tuple(self._pages):
+            page.tell(message)
+
+    def _tell_newest(self, message: str) -> bool:
+        """Tell the page that was opened last and is still there; returns whether there was one."""
+        return any(page.tell(message) for page in reversed(tuple(self._pages)))
+
+
+def _counts(activity: Activity) -> tuple[int, int]:
+    return len(activity.kernels), len(activity.terminals)
 
 
 def _message(kind: str, value: LinkState | SiteNotice) -> str:

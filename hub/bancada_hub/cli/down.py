@@ -4,7 +4,7 @@ import argparse
 
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_site_options
-from bancada_hub.host import connection
+from bancada_hub.host import connection, firewall
 from bancada_hub.host.services import services_for
 from bancada_hub.installation import read_installation
 from bancada_hub.launch import leftovers
@@ -31,12 +31,19 @@ def _run(arguments: argparse.Namespace) -> int:
         else:
             stopped = leftovers.end_servers(facts.site_id)
         line.outcome = f"{stopped} stopped"
+    if containers:
+        with report.step("Firewall for servers") as line:
+            if firewall.has_nft():
+                firewall.Firewall.of(installation).remove()
+                line.outcome = "removed"
+            else:
+                line.unneeded("there is no nftables here")
     if arguments.images and containers:
         with report.step("Images") as line:
             removed, used = leftovers.remove_images(connection.connect(facts.engine_host))
             line.outcome = f"{len(removed)} removed" + (f", still used: {', '.join(used)}" if used else "")
     with report.step("Overlays") as line:
-        leftovers.release_overlays(open_store(installation.site, installation.places))
+        leftovers.give_back_all(open_store(installation.site, installation.places))
         line.outcome = "given back"
     report.line(f"The site is down. Data stays at {installation.places.data}")
     return 0

@@ -5,9 +5,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from bancada_hub.cli.limits import KEPT, add_limit_options, chosen, limits_model, limits_words
 from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
+from bancada_hub.errors import PeopleError
+from bancada_hub.naming import checked_title
 from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, lab_for, remove_lab_lead
+from bancada_hub.projects.limits import change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, projects
 
@@ -19,7 +23,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create = add_verb(verbs, "create", "make a lab", _create)
     add_verb(verbs, "list", "which labs there are", _list)
     show = add_verb(verbs, "show", "a lab with its leads and projects", _show)
-    change = add_verb(verbs, "change", "change a lab's title", _change)
+    change = add_verb(verbs, "change", "change a lab's title or limits", _change)
     archive = add_verb(verbs, "archive", "close a lab whose projects are archived; nothing is deleted", _archive)
     archive.add_argument("--undo", action="store_true", help="open it again")
     add = add_verb(verbs, "add-lead", "make a person a lead of a lab", _add_lead)
@@ -27,7 +31,8 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     for verb in (create, show, change, archive, add, remove):
         verb.add_argument("slug", help="the lab's short name: a-z, 0-9 and hyphen; first a letter")
     create.add_argument("--title", help="what pages call it; the short name by default")
-    change.add_argument("--title", required=True, help="what pages call it")
+    change.add_argument("--title", help="what pages call it")
+    add_limit_options(change)
     for verb in (add, remove):
         verb.add_argument("name", help="the person's account name")
 
@@ -66,17 +71,33 @@ def _show(arguments: argparse.Namespace) -> int:
             )
             for each in inside
         ]
-    head = (
-        f"{lab.slug}: {lab.title}{' (archived)' if lab.archived_at else ''}\nleads: {', '.join(row['leads']) or 'none'}"
-    )
+    state = " (archived)" if lab.archived_at else ""
+    head = f"{lab.slug}: {lab.title}{state}\nleads: {', '.join(row['leads']) or 'none'}\n{limits_words(lab)}"
     return say(arguments, row, f"{head}\n\n{rows(('project', 'title', 'state', 'members'), cells)}")
 
 
 def _change(arguments: argparse.Namespace) -> int:
+    limited = (arguments.max_memory_gib, arguments.max_cpus) != (KEPT, KEPT)
+    if arguments.title is None and not limited:
+        msg = "Nothing was said that is to change."
+        raise PeopleError(msg, fix="Use --title, --max-memory-gib or --max-cpus.")
+    if arguments.title is not None:
+        checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     _installation, store = opened(arguments)
-    lab = change_lab(store, Actor.command_line(), arguments.slug, arguments.title)
+    actor = Actor.command_line()
     with store.read() as session:
-        return say(arguments, _row(session, lab), f"The lab {lab.slug} is now called “{lab.title}”.")
+        lab = lab_for(session, actor, arguments.slug, Action.CHANGE_LAB)
+    words = []
+    if limited:
+        memory = lab.max_memory_bytes if arguments.max_memory_gib is KEPT else memory_limit(arguments.max_memory_gib)
+        new = labs.LabLimits(memory, cpu_limit(chosen(arguments.max_cpus, lab.max_cpus)))
+        lab = change_lab_limits(store, actor, lab.slug, lab.version, new)
+        words.append(f"The limits of the lab {lab.slug} are set: {limits_words(lab)}.")
+    if arguments.title is not None:
+        lab = change_lab(store, actor, lab.slug, arguments.title)
+        words.append(f"The lab {lab.slug} is now called “{lab.title}”.")
+    with store.read() as session:
+        return say(arguments, _row(session, lab), "\n".join(words))
 
 
 def _archive(arguments: argparse.Namespace) -> int:
@@ -105,6 +126,7 @@ def _row(session: Session, lab: labs.Lab) -> dict[str, Any]:
         "title": lab.title,
         "created_at": moment(lab.created_at),
         "archived_at": moment(lab.archived_at),
+        **limits_model(lab),
         "leads": [person.name for person in labs.lab_leads(session, lab.id)],
         "projects": [project.slug for project in projects.all_projects(session, lab_id=lab.id)],
     }

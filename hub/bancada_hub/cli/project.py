@@ -1,14 +1,17 @@
-"""`bancada project create|list|show|change|archive|add|remove|lead`: projects and who is in them."""
+"""`bancada project create|list|show|ledger|change|archive|add|remove|lead`: projects and who is in them."""
 
 import argparse
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from bancada_hub.cli.limits import KEPT, add_limit_options, chosen, limits_model, limits_words
 from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
+from bancada_hub.naming import checked_title
 from bancada_hub.projects.labs import lab_for
+from bancada_hub.projects.limits import change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import (
     NewProject,
     add_member,
@@ -22,6 +25,7 @@ from bancada_hub.projects.projects import (
 from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, projects
 from bancada_hub.store.database import Store
+from bancada_hub.store.granted import PAGE, Wanted, grants
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -31,13 +35,15 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create = add_verb(verbs, "create", "make a project in a lab", _create)
     listing = add_verb(verbs, "list", "which shared projects there are", _list)
     show = add_verb(verbs, "show", "a project with its people", _show)
-    change = add_verb(verbs, "change", "change a project's title", _change)
+    ledger = add_verb(verbs, "ledger", "what was granted in a project, the newest first", _ledger)
+    ledger.add_argument("--limit", type=int, default=PAGE, metavar="N", help=f"how many rows at most ({PAGE})")
+    change = add_verb(verbs, "change", "change a project's title, limits or network", _change)
     archive = add_verb(verbs, "archive", "close a project: nothing new starts, nothing is deleted", _archive)
     archive.add_argument("--undo", action="store_true", help="open it again")
     add = add_verb(verbs, "add", "add a person to a project", _add)
     remove = add_verb(verbs, "remove", "take a person out of a project", _remove)
     lead = add_verb(verbs, "lead", "make a member a lead of the project, or no longer", _lead)
-    for verb in (create, show, change, archive, add, remove, lead):
+    for verb in (create, show, ledger, change, archive, add, remove, lead):
         verb.add_argument("slug", help="the project's short name: a-z, 0-9 and hyphen; first a letter")
     for verb in (add, remove, lead):
         verb.add_argument("name", help="the person's account name")
@@ -45,7 +51,11 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create.add_argument("--lead", action="append", default=[], metavar="NAME", help="a person who leads it")
     for verb in (create, listing):
         verb.add_argument("--lab", metavar="SLUG", help="its lab; the only one by default")
-    change.add_argument("--title", required=True, help="what pages call it")
+    change.add_argument("--title", help="what pages call it")
+    add_limit_options(change)
+    change.add_argument(
+        "--egress", choices=projects.EGRESSES, help="where its servers may reach, from their next start"
+    )
     add.add_argument("--lead", action="store_true", help="as a lead")
     lead.add_argument("--off", action="store_true", help="take the lead from them")
 
@@ -102,21 +112,67 @@ def _list(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace) -> int:
     _installation, store = opened(arguments)
     with store.read() as session:
-        row = _row(session, project_for(session, Actor.command_line(), arguments.slug, Action.SEE_PROJECT))
+        project = project_for(session, Actor.command_line(), arguments.slug, Action.SEE_PROJECT)
+        row = _row(session, project)
     cells = [(member["name"], "lead" if member["lead"] else "member") for member in row["members"]]
     state = " (archived)" if row["archived_at"] else ""
-    head = f"{row['slug']}: {row['title']}{state}\nlab {row['lab'] or 'none'}, gid {row['gid']}"
+    head = (
+        f"{row['slug']}: {row['title']}{state}\nlab {row['lab'] or 'none'}, gid {row['gid']}\n{_limits_words(project)}"
+    )
     return say(arguments, row, f"{head}\n\n{rows(('name', 'role'), cells)}")
 
 
+def _ledger(arguments: argparse.Namespace) -> int:
+    _installation, store = opened(arguments)
+    with store.read() as session:
+        project = project_for(session, Actor.command_line(), arguments.slug, Action.SEE_PROJECT)
+        found = grants(session, Wanted((project.id,), limit=max(1, arguments.limit)))
+    model = [
+        {"id": row.id, "at": moment(row.at), "kind": row.kind, "person": row.person, "detail": row.detail}
+        for row in found
+    ]
+    cells = [
+        (moment(row.at), row.kind, row.person or "-", " ".join(f"{name}={value}" for name, value in row.detail.items()))
+        for row in found
+    ]
+    words = rows(("at", "what", "who", "details"), cells) if cells else "Nothing was granted in it yet."
+    return say(arguments, model, words)
+
+
 def _change(arguments: argparse.Namespace) -> int:
+    limited = (arguments.max_memory_gib, arguments.max_cpus, arguments.egress) != (KEPT, KEPT, None)
+    if arguments.title is None and not limited:
+        msg = "Nothing was said that is to change."
+        raise PeopleError(msg, fix="Use --title, --max-memory-gib, --max-cpus or --egress.")
+    if arguments.title is not None:
+        checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     _installation, store = opened(arguments)
     actor = Actor.command_line()
     with store.read() as session:
-        version = project_for(session, actor, arguments.slug, Action.CHANGE_PROJECT).version
-    project = change_project(store, actor, arguments.slug, version, arguments.title)
+        project = project_for(session, actor, arguments.slug, Action.CHANGE_PROJECT)
+    words = []
+    if limited:
+        project = change_project_limits(store, actor, project.slug, project.version, _limits(arguments, project))
+        words.append(f"The limits of the project {project.slug} are set: {_limits_words(project)}.")
+        words.append("They hold from each server's next start.")
+    if arguments.title is not None:
+        project = change_project(store, actor, project.slug, project.version, arguments.title)
+        words.append(f"The project {project.slug} is now called “{project.title}”.")
     with store.read() as session:
-        return say(arguments, _row(session, project), f"The project {project.slug} is now called “{project.title}”.")
+        return say(arguments, _row(session, project), "\n".join(words))
+
+
+def _limits(arguments: argparse.Namespace, project: projects.Project) -> projects.ProjectLimits:
+    before = project.limits
+    memory = before.max_memory_bytes
+    if arguments.max_memory_gib is not KEPT:
+        memory = memory_limit(arguments.max_memory_gib)
+    cpus = cpu_limit(chosen(arguments.max_cpus, before.max_cpus))
+    return projects.ProjectLimits(memory, cpus, arguments.egress or before.egress)
+
+
+def _limits_words(project: projects.Project) -> str:
+    return f"{limits_words(project)}; egress: {project.egress}"
 
 
 def _archive(arguments: argparse.Namespace) -> int:
@@ -159,6 +215,8 @@ def _row(session: Session, project: projects.Project) -> dict[str, Any]:
         "gid": project.gid,
         "archived_at": moment(project.archived_at),
         "version": project.version,
+        **limits_model(project),
+        "egress": project.egress,
         "members": [
             {"name": member.person.name, "lead": member.lead} for member in projects.members(session, project.id)
         ],

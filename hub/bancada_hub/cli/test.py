@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM_PACKAGES = {
     "dockerd": "docker.io",
     "iptables": "iptables",
+    "nft": "nftables",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
     "setfacl": "acl",

@@ -19,7 +19,7 @@ from bancada_hub.cli.programs import programs
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_port_option, add_site_options, add_yes_option, ask
 from bancada_hub.errors import EngineError, HostError
-from bancada_hub.host import connection, debian
+from bancada_hub.host import connection, debian, firewall
 from bancada_hub.host.engine import ensure_engine
 from bancada_hub.host.ports import Ports, check_ports
 from bancada_hub.host.probe import probe_engine
@@ -112,9 +112,21 @@ class Up:
                 connection.client(engine), known.site_id, site.network.subnet or known.subnet or None
             )
             line.outcome = f"{network.name}, {network.subnet}"
-        facts = Facts(known.site_id, engine.host, network.name, network.gateway, network.subnet)
+        facts = Facts(known.site_id, engine.host, network.name, network.gateway, network.subnet, bridge=network.bridge)
         keep_facts(self.places, facts)
+        self._firewall(Installation(self.places, site, facts))
         return facts
+
+    def _firewall(self, installation: Installation) -> None:
+        with self.report.step("Firewall for servers") as line:
+            if not firewall.has_nft():
+                line.say(f"apt-get install {firewall.PACKAGE}")
+                asked = ask if sys.stdin.isatty() else None
+                debian.install([firewall.PACKAGE], reason=firewall.REASON, agreed=self.arguments.yes, ask=asked)
+            changed = firewall.Firewall.of(installation).ensure()
+            line.outcome = "in force"
+            if not changed:
+                line.unneeded("in force already")
 
     def _database(self, installation: Installation) -> tuple[Store, str]:
         with self.report.step("Database") as line:

@@ -34,6 +34,7 @@ IN_WORDS: dict[Allowed, str] = {
     Action.ARCHIVE_LAB: "admins",
     Action.CREATE_LAB: "admins",
     Action.SET_LAB_LEADS: "admins",
+    Action.SET_LAB_LIMITS: "admins",
     Action.MANAGE_PEOPLE: "admins",
     Action.SEE_SITE: "admins",
 }

@@ -9,6 +9,7 @@ from bancada_hub.console.errors import NoAccountError, NotThereError
 from bancada_hub.roles import SITE, Standing, Subject
 from bancada_hub.store import labs, people, projects
 from bancada_hub.store.database import Store
+from bancada_hub.store.notices import Notice, unseen_notices
 from bancada_hub.store.standing import standing_of
 
 
@@ -20,11 +21,13 @@ class Asker:
         person: Their account.
         standing: What they lead and are in.
         subject: What the address names.
+        notices: What they are to be told and have not seen, the oldest first.
     """
 
     person: people.Person
     standing: Standing
     subject: Subject
+    notices: tuple[Notice, ...] = ()
 
 
 def find_asker(store: Store, name: str, names: Mapping[str, str]) -> Asker:
@@ -43,7 +46,8 @@ def find_asker(store: Store, name: str, names: Mapping[str, str]) -> Asker:
         person = people.find_person(session, name)
         if person is None or person.disabled:
             raise NoAccountError
-        return Asker(person, standing_of(session, person.id), _subject(session, names))
+        unseen = tuple(unseen_notices(session, person.id))
+        return Asker(person, standing_of(session, person.id), _subject(session, names), unseen)
 
 
 def _subject(session: Session, names: Mapping[str, str]) -> Subject:

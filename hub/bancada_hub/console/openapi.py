@@ -4,14 +4,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from bancada_hub.console.access import IN_WORDS, Who
+from bancada_hub.console.answers import SCHEMAS, reference
 from bancada_hub.console.routes import PREFIX, READING, Field, Route, Rule
 
-_TYPES = {str: "string", int: "integer", bool: "boolean"}
-_REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+_TYPES: dict[type, str | list[str]] = {
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+    float: ["number", "null"],
+}
+_REFUSAL = {"application/json": {"schema": reference("Refusal")}}
+UNDER_WAY = "UnderWay"
+"""The answer of what goes on after it was answered: 202."""
+
 _ABOUT = {
     "project": "The project's slug",
     "lab": "The lab's slug",
     "person": "The account name",
+    "notice": "The notice's number",
 }
 
 
@@ -43,7 +53,7 @@ def document(routes: Iterable[Route], release: str) -> dict[str, Any]:
                     "description": "“token ” and a token of one's own from /hub/token.",
                 }
             },
-            "schemas": {"Refusal": _refusal()},
+            "schemas": dict(SCHEMAS),
         },
     }
 
@@ -53,15 +63,16 @@ def _operation(method: str, rule: Rule) -> dict[str, Any]:
         "summary": rule.summary,
         "description": f"Open to: {IN_WORDS[rule.who]}."
         + (f" Written to the audit as {rule.audit}." if rule.audit else ""),
-        "responses": {"200": {"description": "Done"}} | _refusals(method, rule),
+        "responses": _answers(rule) | _refusals(method, rule),
     }
+    if rule.query:
+        found["parameters"] = [_in_query(each) for each in rule.query]
     if rule.who is Who.ANYBODY:
         found["security"] = []
     if method not in READING:
         schema = body_schema(rule.body)
         content = {"application/json": {"schema": schema}, "application/x-www-form-urlencoded": {"schema": schema}}
         found["requestBody"] = {"required": bool(schema["required"]), "content": content}
-        found["responses"]["202"] = {"description": "Under way"}
     return found
 
 
@@ -88,6 +99,20 @@ def _parameter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "description": _ABOUT[name], "schema": {"type": "string"}}
 
 
+def _in_query(each: Field) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "in": "query",
+        "description": each.about,
+        "schema": {key: value for key, value in _property(each).items() if key != "description"},
+    }
+
+
+def _answers(rule: Rule) -> dict[str, Any]:
+    status, words = ("202", "Under way") if rule.answer == UNDER_WAY else ("200", "Done")
+    return {status: {"description": words, "content": {"application/json": {"schema": reference(rule.answer)}}}}
+
+
 def _refusals(method: str, rule: Rule) -> dict[str, Any]:
     words = {}
     if rule.who is not Who.ANYBODY:
@@ -97,16 +122,5 @@ def _refusals(method: str, rule: Rule) -> dict[str, Any]:
         words["400"] = "The body has a key that is unknown, missing or of the wrong kind"
         words["403"] = "The token or the page is not good for this"
         words["409"] = "Refused in the present state; the message says why and what to do"
+    words["default"] = "Anything else that kept it from being done"
     return {status: {"description": text, "content": _REFUSAL} for status, text in words.items()}
-
-
-def _refusal() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": ["status", "message", "fix"],
-        "properties": {
-            "status": {"type": "integer"},
-            "message": {"type": "string", "description": "What happened and why, in the language asked for"},
-            "fix": {"type": "string", "description": "What to do; may be empty"},
-        },
-    }

@@ -8,13 +8,12 @@ from bancada_hub.console.context import Context
 from bancada_hub.console.errors import HubAwayError, NoAccountError, NotThereError
 from bancada_hub.console.hub import HubServer
 from bancada_hub.console.preparation import Preparation, summarise
+from bancada_hub.console.server_api.reports import Report
 from bancada_hub.console.servers import UNKNOWN, Phase, ServerView, phase_of, view
 from bancada_hub.launch.facts import IMAGE
-from bancada_hub.store import catalog, people, projects, steps
+from bancada_hub.launch.room import Offers, read_offers
+from bancada_hub.store import catalog, people, projects, servers, steps
 from bancada_hub.store.database import Store
-
-SHORT_DIGEST = 12
-"""Hex digits of a digest that people are shown."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +28,28 @@ class Records:
 
 @dataclass(frozen=True)
 class Card:
-    """One project on the page Work."""
+    """One project on the page Work.
+
+    Args:
+        project: The project.
+        revision: What it starts from; None before there is one.
+        server: The person's server of it.
+        offers: The sizes that it can be started with now; None in an archived project.
+        held: What the server holds; None when it does not run.
+        report: What the server that runs reported last.
+    """
 
     project: projects.Project
     revision: catalog.Revision | None
     server: ServerView
+    offers: Offers | None = None
+    held: servers.HeldServer | None = None
+    report: Report | None = None
 
     @property
     def short_digest(self) -> str:
         """The first digits of the revision's name; empty when there is no revision yet."""
-        return self.revision.built.digest.removeprefix("sha256:")[:SHORT_DIGEST] if self.revision else ""
+        return self.revision.short if self.revision else ""
 
 
 @dataclass(frozen=True)
@@ -89,16 +100,40 @@ def own_project(records: Records, slug: str) -> projects.Project:
 async def work_of(context: Context, records: Records) -> Work:
     """Return a person's projects with the state of their servers; unknown states while the hub does not answer."""
     try:
-        servers = await context.hub.servers(records.person.name)
+        found = await context.hub.servers(records.person.name)
     except HubAwayError:
         cards = tuple(Card(project, records.revision, UNKNOWN) for project in records.projects)
         return Work(records, cards, hub_away=True)
     name = records.person.name
-    views = await asyncio.gather(*(_view(context, name, p.slug, servers.get(p.slug)) for p in records.projects))
+    views = await asyncio.gather(*(_view(context, name, p.slug, found.get(p.slug)) for p in records.projects))
+    offers, held = await asyncio.to_thread(_room, context, records)
     cards = tuple(
-        Card(project, records.revision, server) for project, server in zip(records.projects, views, strict=True)
+        Card(
+            project=project,
+            revision=records.revision,
+            server=server,
+            offers=offers.get(project.id),
+            held=held.get(project.id) if server.phase is Phase.RUNNING else None,
+            report=report_of(context, name, project.slug, server),
+        )
+        for project, server in zip(records.projects, views, strict=True)
     )
     return Work(records, cards, hub_away=False)
+
+
+def report_of(context: Context, person: str, slug: str, server: ServerView) -> Report | None:
+    """Return what a server that runs reported last."""
+    return context.reports.latest(person, slug, server.started_at) if server.phase is Phase.RUNNING else None
+
+
+def _room(context: Context, records: Records) -> tuple[dict[int, Offers], dict[int, servers.HeldServer]]:
+    """Return what each of a person's projects can be started with, and what each of their servers holds."""
+    store, site, person_id = context.launch.store, context.launch.site, records.person.id
+    usable = [project for project in records.projects if project.archived_at is None]
+    offers = {project.id: read_offers(store, site, person_id, project) for project in usable}
+    with store.read() as session:
+        held = {each.project_id: each for each in servers.held(session) if each.person_id == person_id}
+    return offers, held
 
 
 async def server_of(context: Context, records: Records, slug: str) -> ServerView:
@@ -107,8 +142,8 @@ async def server_of(context: Context, records: Records, slug: str) -> ServerView
     Raises:
         HubAwayError: The hub does not answer.
     """
-    servers = await context.hub.servers(records.person.name)
-    return await _view(context, records.person.name, slug, servers.get(slug))
+    found = await context.hub.servers(records.person.name)
+    return await _view(context, records.person.name, slug, found.get(slug))
 
 
 async def _view(context: Context, person: str, slug: str, server: HubServer | None) -> ServerView:

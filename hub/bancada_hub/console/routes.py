@@ -5,6 +5,7 @@ body, the OpenAPI document, and the table docs/developer/routes.md.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,9 +24,7 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TRUE, FALSE = frozenset({"on", "true", "1"}), frozenset({"", "false", "0"})
 """What a form's field says for yes and no; a box that is not ticked sends nothing."""
 
-Value: TypeAlias = str | int | bool
-
-_KINDS = {str: "text", int: "a whole number", bool: "true or false"}
+Value: TypeAlias = str | int | bool | float | None
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,14 @@ class Field:
     Args:
         name: The key.
         about: What it holds, for the OpenAPI document.
-        kind: `str`, `int` or `bool`.
+        kind: `str`, `int`, `bool`, or `float` for a number that may be null, or empty in a form: no number.
         default: What a body without it means; None: it must be there.
         choices: The only values; empty: any of its kind.
     """
 
     name: str
     about: str
-    kind: type[str] | type[int] | type[bool] = str
+    kind: type[str] | type[int] | type[bool] | type[float] = str
     default: Value | None = None
     choices: tuple[str, ...] = ()
 
@@ -56,6 +55,8 @@ class Rule:
         summary: What it does, in one sentence.
         audit: The audit action that it writes; every method that changes something names one.
         body: The keys of its body.
+        query: The keys of its query that choose what is answered.
+        answer: The name of what it answers to programs, in `bancada_hub.console.answers`; empty for a page.
         with_first_password: Whether it may be called before a password that somebody else chose is changed.
     """
 
@@ -63,6 +64,8 @@ class Rule:
     summary: str
     audit: str = ""
     body: tuple[Field, ...] = ()
+    query: tuple[Field, ...] = ()
+    answer: str = ""
     with_first_password: bool = False
 
 
@@ -151,6 +154,8 @@ def _form(request: HTTPServerRequest) -> Mapping[str, str]:
 
 
 def _checked(each: Field, value: object, *, as_json: bool) -> Value:
+    if each.kind is float:
+        return _number(each, value, as_json=as_json)
     given = value if as_json else _from_form(each, str(value))
     if type(given) is not each.kind:
         raise BadBodyError(_WRONG_KIND[each.kind](each.name))
@@ -159,6 +164,20 @@ def _checked(each: Field, value: object, *, as_json: bool) -> Value:
         raise BadBodyError(
             told("The field “%(name)s” can be one of these: %(choices)s.", name=each.name, choices=choices)
         )
+    return given
+
+
+def _number(each: Field, value: object, *, as_json: bool) -> float | None:
+    """Return a number that may be missing; people write it with the decimal mark of their language."""
+    if value is None or (not as_json and not str(value).strip()):
+        return None
+    try:
+        # A yes is a number for Python.
+        given = float("no" if isinstance(value, bool) else value if as_json else str(value).replace(",", "."))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        given = math.nan
+    if not math.isfinite(given) or (as_json and isinstance(value, str)):
+        raise BadBodyError(_WRONG_KIND[float](each.name))
     return given
 
 
@@ -174,4 +193,5 @@ _WRONG_KIND = {
     str: lambda name: told("The field “%(name)s” must be text.", name=name),
     int: lambda name: told("The field “%(name)s” must be a whole number.", name=name),
     bool: lambda name: told("The field “%(name)s” must be true or false.", name=name),
+    float: lambda name: told("The field “%(name)s” must be a number, or empty.", name=name),
 }

@@ -4,8 +4,10 @@ from bancada_hub.console.handlers import (
     accounts,
     audit,
     doctor,
+    granted,
     labs,
     members,
+    notices,
     openapi,
     preparation,
     profile,
@@ -18,8 +20,8 @@ from bancada_hub.console.handlers import (
 )
 
 _TOPICS = (
-    *(work, tabs, profile, projects),
-    *(labs, members),
+    *(work, tabs, profile, notices, projects),
+    *(labs, members, granted),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),
 )

@@ -179,7 +179,7 @@ def words_for(failure: Mapping[str, Any], loaded: str | None) -> Told:
         loaded: The version of the driver in the kernel, if there is one.
     """
     if failure["failed"] == "bindings":
-        return told("%(words)s.", words=failure["words"])
+        return told("NVIDIA's library cannot be asked: %(words)s.", words=failure["words"])
     code = failure["error"]
     if code == LIBRARY_MISSING:
         if loaded:

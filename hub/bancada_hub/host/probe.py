@@ -49,7 +49,7 @@ def probe_engine(engine: Engine, scratch: Path, base_image: str | None = None) -
     docker_client = client(engine, timeout_s=ANSWER_WITHIN_S)
     try:
         info = docker_client.info()
-        checks = [_linux(info), _api(engine), _rootful(info), _limits(info), _space(engine, scratch)]
+        checks = [_linux(info), _api(engine), _rootful(info), _seccomp(info), _limits(info), _space(engine, scratch)]
         return checks + _try_containers(docker_client, scratch, base_image)
     except (DockerException, requests.RequestException) as error:
         return [Check("engine-answers", ok=False, detail=f"The engine stopped answering: {error}", fix=OWN_ENGINE_FIX)]
@@ -86,6 +86,18 @@ def _rootful(info: Mapping[str, Any]) -> Check:
         ok=False,
         detail=f"The engine runs {what}; people's files need their own user ids.",
         fix='Use a rootful engine without "userns-remap" in /etc/docker/daemon.json, or: bancada up --engine process',
+    )
+
+
+def _seccomp(info: Mapping[str, Any]) -> Check:
+    options = [str(option) for option in info.get("SecurityOptions") or []]
+    found = next((option for option in options if option.startswith("name=seccomp")), "")
+    ok = bool(found) and "unconfined" not in found
+    return Check(
+        "engine-seccomp",
+        ok,
+        "The engine filters system calls." if ok else "The engine does not filter system calls (seccomp is off).",
+        fix='Remove "seccomp-profile" from /etc/docker/daemon.json and restart the engine.',
     )
 
 

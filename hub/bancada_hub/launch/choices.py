@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from bancada.contract import LANGUAGES
 from bancada_hub.errors import LaunchRefused
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.sizes import SIZES, Size
 
 Kind: TypeAlias = Literal["work", "rescue"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -22,10 +23,12 @@ class Choices:
     Args:
         kind: `work`, or `rescue` for a server that starts without the person's own changes to the environment.
         language: Of the page that it was started from; empty when it was started from none.
+        size: Of the server; empty for the size of the start before.
     """
 
     kind: Kind = "work"
     language: str = ""
+    size: Size | Literal[""] = ""
 
 
 def parse_choices(raw: object) -> Choices:
@@ -39,7 +42,7 @@ def parse_choices(raw: object) -> Choices:
     """
     if not isinstance(raw, Mapping):
         raise _refusal(f"The options must be a table of names and values, not {_type(raw)}.")
-    unknown = [key for key in raw if key not in {"kind", "language"}]
+    unknown = [key for key in raw if key not in {"kind", "language", "size"}]
     if unknown:
         names = ", ".join(sorted(_quoted(key) for key in unknown))
         raise _refusal(f"There is no option {names}.")
@@ -49,7 +52,13 @@ def parse_choices(raw: object) -> Choices:
     language = raw.get("language", "")
     if type(language) is not str or language not in ("", *LANGUAGES):
         raise _refusal(f"The option “language” is {_quoted(language)}; it can be {' or '.join(LANGUAGES)}.")
-    return Choices(kind="rescue" if kind == "rescue" else "work", language=language)
+    return Choices(kind="rescue" if kind == "rescue" else "work", language=language, size=_size(raw.get("size", "")))
+
+
+def _size(value: object) -> Size | Literal[""]:
+    if type(value) is not str or value not in ("", *SIZES):
+        raise _refusal(f"The option “size” is {_quoted(value)}; it can be {' or '.join(SIZES)}.")
+    return next((size for size in SIZES if size == value), "")
 
 
 def options_of_form(form: Mapping[str, list[object]]) -> dict[str, object]:

@@ -5,15 +5,18 @@
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from typing import Any
 
 import docker
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from bancada_hub.errors import EngineError, LaunchRefused
-from bancada_hub.launch.names import START_LABEL
+from bancada_hub.errors import EngineError, LaunchRefused, told
+from bancada_hub.host.address_classes import free_addresses
+from bancada_hub.host.firewall_rules import NO_RESOLVER
+from bancada_hub.launch.names import START_LABEL, host_name
 from bancada_hub.launch.plan import LaunchPlan, Overlay, Tmpfs
 from bancada_hub.launch.reasons import Reason
 
@@ -21,7 +24,13 @@ PORT = 8888
 STOP_S = 10
 GONE_WITHIN_S = 30.0
 LOG_LINES = 200
+OOM_SCORE_ADJUST = 500
+"""When this machine itself runs out of memory, the kernel ends people's servers before hub, console or database."""
+
 _CONFLICT = 409
+_ADDRESS_TAKEN = "Address already in use"
+_STRIDE = 61
+_NO_NAMES: dict[str, dict[str, list[str]]] = {"none": {"Dns": [NO_RESOLVER], "DnsOptions": ["timeout:1", "attempts:1"]}}
 _CANNOT_MOUNT = ("failed to mount local volume", "error while mounting volume")
 
 
@@ -37,29 +46,34 @@ class StartAbandonedError(Exception):
     """Nobody waits for this start any more."""
 
 
-def create_body(plan: LaunchPlan, start_id: str, environment: dict[str, str]) -> dict[str, Any]:
+def create_body(plan: LaunchPlan, start_id: str, environment: dict[str, str], address: str) -> dict[str, Any]:
     """Return the body of the engine's request to create a server's container.
 
     Args:
         plan: What to start.
         start_id: This start.
         environment: All of the server's variables.
+        address: The server's on the bridge, out of those for the plan's egress.
     """
     limits = plan.resources
     return {
         "Image": plan.image_digest,
         "Entrypoint": list(plan.command),
         "Env": [f"{name}={value}" for name, value in sorted(environment.items())],
-        "Hostname": plan.project,
+        "Hostname": host_name(plan.user, plan.project),
         "User": f"{plan.uid}:{plan.gid}",
         "WorkingDir": environment["HOME"],
         "Labels": plan.labels(start_id),
         "Healthcheck": {"Test": ["NONE"]},
         "StopSignal": "SIGTERM",
+        "NetworkingConfig": {"EndpointsConfig": {plan.network: {"IPAMConfig": {"IPv4Address": address}}}},
         "HostConfig": {
             "Mounts": _mounts(plan, start_id),
             "Tmpfs": {item.target: _tmpfs(item, plan) for item in plan.tmpfs},
             "NetworkMode": plan.network,
+            **_NO_NAMES.get(plan.egress, {}),
+            "IpcMode": "private",
+            "CgroupnsMode": "private",
             "Privileged": False,
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges:true"],
@@ -70,6 +84,7 @@ def create_body(plan: LaunchPlan, start_id: str, environment: dict[str, str]) ->
             "MemorySwap": limits.memory_bytes,  # the sum of both: no swap, whose slowness looks like a hang
             "ShmSize": limits.shm_bytes,
             "PidsLimit": limits.pids,
+            "OomScoreAdj": OOM_SCORE_ADJUST,
             "Ulimits": [{"Name": item.name, "Soft": item.soft, "Hard": item.hard} for item in limits.ulimits],
             "RestartPolicy": {"Name": "no"},
             "AutoRemove": False,  # the log of a start that failed is read first
@@ -117,25 +132,18 @@ def bring_up(
             driver_opts=overlay_options(plan.overlay),
             labels=plan.labels(start_id),
         )
-    body = create_body(plan, start_id, environment)
-    try:
-        made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
-    except APIError as error:
-        if error.status_code != _CONFLICT:
-            raise
-        raise LaunchRefused(
-            "This is being started or stopped at this very moment.", fix="Try again shortly.", reason=Reason.BUSY
-        ) from error
-    if abandoned.is_set():
-        raise StartAbandonedError
-    try:
-        client.api.start(made)
-    except APIError as error:
-        if not any(sign in str(error.explanation) for sign in _CANNOT_MOUNT):
-            raise
-        raise _overlay_broken(str(error.explanation)) from error
-    networks = client.api.inspect_container(made)["NetworkSettings"]["Networks"]
-    return Running(made, networks[plan.network]["IPAddress"])
+    for address in _addresses(client, plan):
+        made = _create(client, plan, create_body(plan, start_id, environment, address))
+        if abandoned.is_set():
+            raise StartAbandonedError
+        if _start(client, made):
+            return Running(made, address)
+        _remove(client, made)  # another server took the address meanwhile
+    raise LaunchRefused(
+        told("Every address for servers of this project's kind of network access is in use on this machine."),
+        fix=told("Ask somebody to stop a server, or an administrator to choose a larger network.subnet."),
+        reason=Reason.NO_ADDRESS,
+    )
 
 
 def verify_image(client: docker.DockerClient, plan: LaunchPlan) -> None:
@@ -228,6 +236,44 @@ def remove_volumes(client: docker.DockerClient, labels: dict[str, str], *, keep:
             continue
         gone.add(start_id)
     return gone - {""}
+
+
+def _addresses(client: docker.DockerClient, plan: LaunchPlan) -> Iterator[str]:
+    """Yield the addresses that the engine has for this plan's egress, as far as it knows now."""
+    found = client.api.inspect_network(plan.network)
+    used = [item["IPv4Address"].partition("/")[0] for item in (found.get("Containers") or {}).values()]
+    subnet = IPv4Network(found["IPAM"]["Config"][0]["Subnet"])
+    return free_addresses(subnet, plan.egress, [address for address in used if address], _wish(plan))
+
+
+def _wish(plan: LaunchPlan) -> int:
+    return plan.uid + _STRIDE * plan.key.project_id
+
+
+def _create(client: docker.DockerClient, plan: LaunchPlan, body: dict[str, Any]) -> str:
+    try:
+        made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
+    except APIError as error:
+        if error.status_code != _CONFLICT:
+            raise
+        raise LaunchRefused(
+            "This is being started or stopped at this very moment.", fix="Try again shortly.", reason=Reason.BUSY
+        ) from error
+    return made
+
+
+def _start(client: docker.DockerClient, container: str) -> bool:
+    """Start a container; return False when its address is in use."""
+    try:
+        client.api.start(container)
+    except APIError as error:
+        explanation = str(error.explanation)
+        if _ADDRESS_TAKEN in explanation:
+            return False
+        if any(sign in explanation for sign in _CANNOT_MOUNT):
+            raise _overlay_broken(explanation) from error
+        raise
+    return True
 
 
 def _filters(labels: dict[str, str]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bancada.contract import API_PATH
+from bancada_hub.host.firewall import Firewall
 from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation
 from bancada_hub.places import Places
@@ -23,6 +24,7 @@ class LaunchContext:
         engine_host: Address of the container engine; empty with the process engine.
         network: Name of the site's bridge; empty with the process engine.
         server_api: Where servers reach the console's server API.
+        firewall: The site's; None with the process engine.
     """
 
     site_id: str
@@ -32,6 +34,7 @@ class LaunchContext:
     engine_host: str = ""
     network: str = ""
     server_api: str = ""
+    firewall: Firewall | None = None
 
     @classmethod
     def of(cls, installation: Installation, store: Store) -> "LaunchContext":
@@ -44,6 +47,7 @@ class LaunchContext:
             store=store,
             engine_host=facts.engine_host,
             network=facts.network,
+            firewall=Firewall.of(installation) if facts.engine_host else None,
             server_api=f"http://{facts.gateway}:{Ports.from_base(installation.site.port).server_api}{API_PATH}",
         )
 

@@ -14,7 +14,7 @@ import docker
 from dockerspawner import DockerSpawner
 
 from bancada.contract import parse_start_failure
-from bancada_hub.errors import EngineError, LaunchRefused
+from bancada_hub.errors import EngineError, HostError, LaunchRefused, told
 from bancada_hub.launch import container
 from bancada_hub.launch.calls import EngineCalls
 from bancada_hub.launch.environment import with_hub
@@ -57,10 +57,11 @@ class DockerServer(PlannedServer, DockerSpawner):
         gone = await self.engine(container.take_down, made.key.labels)
         if gone:
             self.log.warning("Removed what earlier starts of %s left: %s", self._log_name, ", ".join(sorted(gone)))
-            await asyncio.to_thread(self.release_overlay, *gone)
+            await asyncio.to_thread(self.give_back, *gone)
 
     async def bring_up(self, made: LaunchPlan) -> str:
         """Create and start the container and wait until JupyterLab answers."""
+        await asyncio.to_thread(self._hold_walls)
         self._abandoned = threading.Event()
         environment = with_hub(made.environment, self.get_env())
         create = partial(
@@ -82,7 +83,7 @@ class DockerServer(PlannedServer, DockerSpawner):
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """Remove container and volume of one start and give its overlay back."""
         await self.engine(container.take_down, key.labels | {START_LABEL: start_id})
-        await asyncio.to_thread(self.release_overlay, start_id)
+        await asyncio.to_thread(self.give_back, start_id)
         self.object_id = ""
 
     async def poll(self) -> int | None:
@@ -106,13 +107,28 @@ class DockerServer(PlannedServer, DockerSpawner):
             return
         labels = self.key.labels | {START_LABEL: self.start_id}
         await self.engine(container.take_down, labels, stop_s=0 if now else container.STOP_S)
-        await asyncio.to_thread(self.release_overlay, self.start_id)
+        await asyncio.to_thread(self.give_back, self.start_id)
         self.clear_state()
 
     def clear_state(self) -> None:
         """Forget the container that was."""
         super().clear_state()
         self.object_id = ""
+
+    def _hold_walls(self) -> None:
+        try:
+            put_back = self.context.firewall.hold() if self.context.firewall else None
+        except HostError as error:
+            self.log.error("%s does not start: %s", self._log_name, error)  # noqa: TRY400 - it says what to do
+            put_back = None
+        if put_back is None:
+            raise LaunchRefused(
+                told("The firewall that keeps people's servers apart is not in force, and cannot be put in force now."),
+                fix=told("Ask an administrator to run ./bancada doctor, which says why."),
+                reason=Reason.NO_WALLS,
+            )
+        if put_back:
+            self.log.warning("Somebody had removed the site's firewall rules; they are in force again")
 
     async def _has_ended(self) -> bool:
         return await self.engine(container.has_ended, self.object_id)

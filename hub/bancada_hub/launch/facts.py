@@ -1,13 +1,11 @@
 """Reading what a plan depends on: settings, and one transaction of the database."""
 
-import os
 from datetime import UTC, datetime
 
 from bancada_hub.launch.context import LaunchContext
-from bancada_hub.launch.plan import Facts, Limits, What, Where, Who
-from bancada_hub.launch.ulimits import server_ulimits
-from bancada_hub.site import GIB, ServerSettings
-from bancada_hub.store import catalog, people, projects, steps
+from bancada_hub.launch.plan import Facts, What, Where, Who
+from bancada_hub.launch.room import sizes_here
+from bancada_hub.store import catalog, people, projects, servers, steps
 
 IMAGE = "minimal"
 """The image of every project, until projects pin their own."""
@@ -25,13 +23,14 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         person = people.find_person(session, user_name)
         project = projects.find_project(session, server_name) if server_name else None
         member = person is not None and project is not None and projects.is_member(session, project.id, person.id)
+        last_size = servers.last_size(session, project.id, person.id) if person and project else ""
         revision = catalog.published_revision(session, IMAGE)
         taken = steps.steps(session)
     return Facts(
         site_id=context.site_id,
         places=context.places,
         sources=context.sources,
-        limits=limits(context.site.server),
+        sizes=sizes_here(context.site),
         network=context.network,
         server_api=context.server_api,
         server_name=server_name,
@@ -39,18 +38,7 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         where=_where(project, member=member) if project else None,
         what=_what(revision) if revision else None,
         preparation=preparation(taken, datetime.now(UTC)),
-    )
-
-
-def limits(settings: ServerSettings) -> Limits:
-    """Turn the site's settings into limits in base units; an engine refuses more cores than the machine has."""
-    memory_bytes = int(settings.memory_gib * GIB)
-    return Limits(
-        cpus=min(settings.cpus, float(os.cpu_count() or 1)),
-        memory_bytes=memory_bytes,
-        shm_bytes=int(memory_bytes * settings.shm_ratio),
-        pids=settings.pids,
-        ulimits=server_ulimits(settings.nofile),
+        last_size=last_size,
     )
 
 
@@ -72,7 +60,8 @@ def preparation(taken: list[steps.Step], now: datetime) -> str:
 
 
 def _where(project: projects.Project, *, member: bool) -> Where:
-    return Where(project.id, project.slug, project.gid, member, project.archived_at is not None)
+    archived = project.archived_at is not None
+    return Where(project.id, project.slug, project.gid, member, archived, project.egress)
 
 
 def _who(person: people.Person) -> Who:

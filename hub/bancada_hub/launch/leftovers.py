@@ -9,7 +9,7 @@ from docker.errors import APIError, NotFound
 from bancada_hub.launch import container, process, processes
 from bancada_hub.launch.names import SITE_LABEL, network_name
 from bancada_hub.launch.on_host import SERVER_VARIABLE
-from bancada_hub.store import overlays
+from bancada_hub.store import overlays, servers
 from bancada_hub.store.database import Store
 
 IMAGE_PREFIX = "bancada-"
@@ -35,11 +35,13 @@ def end_servers(site_id: str) -> int:
     return len(ours)
 
 
-def release_overlays(store: Store) -> None:
-    """Give back every overlay, once no server of the site runs any more."""
+def give_back_all(store: Store) -> None:
+    """Give back whatever servers held, once none of the site runs any more."""
     with store.write() as session:
-        for server in overlays.held(session):
-            overlays.release(session, server)
+        for start_id in overlays.held(session):
+            overlays.release(session, start_id)
+        for server in servers.held(session):
+            servers.release(session, server.start_id)
 
 
 def remove_images(client: docker.DockerClient) -> tuple[list[str], list[str]]:

@@ -11,22 +11,24 @@ from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
 from bancada_hub.errors import EngineError
-from bancada_hub.launch.names import ROLE_LABEL, SITE_LABEL, network_name
+from bancada_hub.launch.names import ROLE_LABEL, SITE_LABEL, bridge_name, network_name
 
 Subnet = ipaddress.IPv4Network
 
 _ISOLATED = {"com.docker.network.bridge.enable_icc": "false"}
+_INTERFACE = "com.docker.network.bridge.name"
 _PREFERRED = ("10.89.0.0/16", "10.213.0.0/16", "172.30.0.0/16", "192.168.224.0/19")
 _SIZE = 24
 
 
 @dataclass(frozen=True)
 class Network:
-    """A bridge as it stands."""
+    """A bridge as it stands; `bridge` is its interface on this machine."""
 
     name: str
     gateway: str
     subnet: str
+    bridge: str
 
 
 def ensure_network(client: docker.DockerClient, site_id: str, subnet: str | None = None) -> Network:
@@ -92,16 +94,16 @@ def _of_engine(client: docker.DockerClient) -> Iterator[Subnet]:
 
 def _create(client: docker.DockerClient, site_id: str, subnet: Subnet) -> Network:
     gateway = str(subnet.network_address + 1)
-    name = network_name(site_id)
+    name, bridge = network_name(site_id), bridge_name(site_id)
     client.networks.create(
         name,
         driver="bridge",
-        options=_ISOLATED,
+        options=_ISOLATED | {_INTERFACE: bridge},
         labels={SITE_LABEL: site_id, ROLE_LABEL: "network"},
         check_duplicate=True,
         ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=str(subnet), gateway=gateway)]),
     )
-    return Network(name, gateway, str(subnet))
+    return Network(name, gateway, str(subnet), bridge)
 
 
 def _existing(attributes: dict[str, Any], site_id: str, subnet: str | None) -> Network:
@@ -116,4 +118,6 @@ def _existing(attributes: dict[str, Any], site_id: str, subnet: str | None) -> N
     if trouble:
         msg = f"The bridge {name} {trouble}."
         raise EngineError(msg, fix=f"Stop the servers on it, run: docker network rm {name}; then: ./bancada up")
-    return Network(name, pool["Gateway"], pool["Subnet"])
+    # Bridges of earlier releases have the interface that the engine named.
+    bridge = (attributes.get("Options") or {}).get(_INTERFACE) or f"br-{attributes['Id'][:12]}"
+    return Network(name, pool["Gateway"], pool["Subnet"], bridge)

@@ -11,18 +11,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bancada.contract import ENVIRONMENT_GID, RUNTIME_DIRECTORY
-from bancada_hub.errors import LaunchRefused
+from bancada_hub.errors import LaunchRefused, told
+from bancada_hub.host.egress import serves_mirror_only
 from bancada_hub.launch.choices import Choices, Kind
 from bancada_hub.launch.environment import Inside, server_environment
 from bancada_hub.launch.names import PLAN_LABEL, START_LABEL, ServerKey, container_name, volume_name
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.sizes import MIB, Limits, Size, Sizes, Ulimit, default_size
 from bancada_hub.places import Places
+from bancada_hub.store.projects import Egress
 from bancada_images.sources import PackageSources
 
 COMMAND = ("/opt/bancada/bin/python", "-I", "-m", "bancada.server")
 """-I: neither variables nor a file in the home change what the server imports."""
 
-MIB = 1024**2
 _ACCOUNT = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -40,13 +42,14 @@ class Who:
 
 @dataclass(frozen=True)
 class Where:
-    """The project a server works for, and whether the person is in it."""
+    """The project a server works for, whether the person is in it, and where its servers may reach."""
 
     id: int
     slug: str
     gid: int
     member: bool
     archived: bool = False
+    egress: Egress = "open"
 
 
 @dataclass(frozen=True)
@@ -67,26 +70,6 @@ class What:
 
 
 @dataclass(frozen=True)
-class Ulimit:
-    """A limit of setrlimit(2); -1 is none."""
-
-    name: str
-    soft: int
-    hard: int
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a server may use."""
-
-    cpus: float
-    memory_bytes: int
-    shm_bytes: int
-    pids: int
-    ulimits: tuple[Ulimit, ...]
-
-
-@dataclass(frozen=True)
 class Facts:
     """All that a plan depends on.
 
@@ -94,7 +77,7 @@ class Facts:
         site_id: 8 hex digits.
         places: Where the site's things lie.
         sources: Where packages come from.
-        limits: What a server may use.
+        sizes: What a server of each size may use.
         network: The site's bridge; empty with the process engine.
         server_name: The named server that JupyterHub was asked for.
         who: The person, if there is one of this name.
@@ -102,12 +85,13 @@ class Facts:
         what: The published revision, if there is one.
         preparation: How far the site's preparation is, in words for a researcher; empty when it has ended.
         server_api: Where the server reaches the site.
+        last_size: The size that the person last started with in this project; empty before the first start.
     """
 
     site_id: str
     places: Places
     sources: PackageSources
-    limits: Limits
+    sizes: Sizes
     network: str
     server_name: str
     who: Who | None
@@ -115,6 +99,7 @@ class Facts:
     what: What | None
     preparation: str
     server_api: str = ""
+    last_size: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,6 +147,7 @@ class LaunchPlan:
     Args:
         key: Which server this is.
         kind: `work` or `rescue`.
+        size: `s`, `m` or `l`.
         user: The person's account name.
         project: The project's slug.
         gid: The project's group, the first group of every process.
@@ -175,11 +161,13 @@ class LaunchPlan:
         resources: CPU, memory, cards, limits.
         environment: Variables, sorted by name. The hub's own, with the server's token, are not part of a plan.
         network: The bridge.
+        egress: What the server reaches: `open`, `mirror` or `none`; it decides which addresses it may get.
         command: What is run.
     """
 
     key: ServerKey
     kind: Kind
+    size: Size
     user: str
     project: str
     gid: int
@@ -193,6 +181,7 @@ class LaunchPlan:
     resources: Resources
     environment: tuple[tuple[str, str], ...]
     network: str
+    egress: Egress
     command: tuple[str, ...]
 
     @property
@@ -234,6 +223,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
     where = _project(facts, who)
     what = _revision(facts)
     key = ServerKey(facts.site_id, who.uid, where.id)
+    size = default_size(choices.size or facts.last_size)
     overlay = _overlay(facts, key, what) if choices.kind == "work" else None
     inside = Inside(
         user=who.name,
@@ -247,6 +237,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
     return LaunchPlan(
         key=key,
         kind=choices.kind,
+        size=size,
         user=who.name,
         project=where.slug,
         gid=where.gid,
@@ -257,9 +248,10 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         overlay=overlay,
         mounts=_mounts(facts, key, who, what),
         tmpfs=(Tmpfs(RUNTIME_DIRECTORY, 64 * MIB), Tmpfs("/places", MIB)),
-        resources=_resources(facts.limits),
+        resources=_resources(facts.sizes.of(size)),
         environment=tuple(sorted(server_environment(inside).items())),
         network=facts.network,
+        egress=_egress(facts, where),
         command=COMMAND,
     )
 
@@ -305,6 +297,33 @@ def _project(facts: Facts, who: Who) -> Where:
             reason=Reason.ARCHIVED,
         )
     return facts.where
+
+
+def _egress(facts: Facts, where: Where) -> Egress:
+    if where.egress != "open" and not facts.network:
+        raise LaunchRefused(
+            told(
+                "The project “%(slug)s” may not reach the network freely, and servers without containers cannot be "
+                "held to that.",
+                slug=where.slug,
+            ),
+            fix=told("Ask an administrator: this needs the docker engine."),
+            reason=Reason.EGRESS,
+        )
+    # Public package indexes stand behind networks that serve half the world: there is no address to allow.
+    if where.egress == "mirror" and not serves_mirror_only(facts.sources):
+        raise LaunchRefused(
+            told(
+                "The project “%(slug)s” may reach the site's package mirror only, and the site has none.",
+                slug=where.slug,
+            ),
+            fix=told(
+                "Ask an administrator to set packages.index_url, a proxy or a wheelhouse, or a lead to change what the "
+                "project may reach."
+            ),
+            reason=Reason.EGRESS,
+        )
+    return where.egress
 
 
 def _not_yours(slug: str, who: Who, reason: Reason) -> LaunchRefused:

@@ -13,17 +13,17 @@ from jupyterhub.spawner import Spawner
 from traitlets import default
 
 from bancada_hub.errors import BancadaError, LaunchRefused
-from bancada_hub.launch.choices import options_of_form, parse_choices
+from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.names import ServerKey, new_start_id
 from bancada_hub.launch.plan import LaunchPlan, plan
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.refusal import spawn_exception
+from bancada_hub.launch.room import check_room, claim_room
 from bancada_hub.projects.folders import Tenant, prepare_folders
 from bancada_hub.projects.identities import Identity
-from bancada_hub.store.overlays import OverlayKey, hold, holder, release
-from bancada_hub.store.people import find_person
+from bancada_hub.store import overlays, servers
 
 T = TypeVar("T")
 Stage = tuple[int, str]
@@ -210,47 +210,49 @@ class PlannedServer(Spawner):
             # JupyterHub has stored them already and would offer them again to a start without options.
             self.orm_spawner.user_options = {}
             raise
-        facts = await asyncio.to_thread(read_facts, self.context, self.user.name, self.name)
-        return plan(facts, choices)
+        return await asyncio.to_thread(self._checked_plan, choices)
+
+    def _checked_plan(self, choices: Choices) -> LaunchPlan:
+        made = plan(read_facts(self.context, self.user.name, self.name), choices)
+        check_room(self.context.store, self.context.site, made)
+        return made
 
     def _prepare(self, made: LaunchPlan) -> None:
         self.check_trees(made)
+        claim(self.context, made, self.start_id)
         tenant = Tenant(
             identity=Identity(made.user, made.uid, made.project, made.gid),
             project_id=made.key.project_id,
             base=self.overlay_needed(made),
         )
         prepare_folders(self.context.places, tenant)
-        if made.overlay:
-            hold_overlay(self.context, made, self.start_id)
 
-    def release_overlay(self, *start_ids: str) -> None:
+    def give_back(self, *start_ids: str) -> None:
         """Give back whatever these starts hold."""
         with self.context.store.write() as session:
             for start_id in start_ids:
-                release(session, start_id)
+                overlays.release(session, start_id)
+                servers.release(session, start_id)
 
 
-def hold_overlay(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
-    """Lock a plan's overlay for one start.
+def claim(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
+    """Take for one start, in one transaction, its share of the machine and the plan's overlay.
 
     Whoever is written there is of this very server, whose containers were removed just before: a start that was
     killed between writing the lock and creating its container.
 
     Raises:
-        LaunchRefused: It cannot be had.
+        LaunchRefused: There is no room, or the overlay cannot be had.
     """
-    if made.overlay is None:
-        return
     with context.store.write() as session:
-        person = find_person(session, made.user)
-        if person is None:
-            raise LaunchRefused("This account is gone.", fix="Ask an administrator.", reason=Reason.UNKNOWN_PERSON)
-        key = OverlayKey(made.key.project_id, person.id, made.base)
-        before = holder(session, key)
+        person = claim_room(session, context.site, made, start_id)
+        if made.overlay is None:
+            return
+        key = overlays.OverlayKey(made.key.project_id, person.id, made.base)
+        before = overlays.holder(session, key)
         if before is not None:
-            release(session, before)
-        if not hold(session, key, start_id):
+            overlays.release(session, before)
+        if not overlays.hold(session, key, start_id):
             raise LaunchRefused(
                 "Your environment is in use by another server.", fix="Stop that one first.", reason=Reason.OVERLAY_HELD
             )

@@ -113,7 +113,7 @@ class ProcessServer(PlannedServer):
         if runtime:
             await asyncio.to_thread(_remove_runtime, runtime)
         self._log_file(start_id).unlink(missing_ok=True)
-        await asyncio.to_thread(self.release_overlay, start_id)
+        await asyncio.to_thread(self.give_back, start_id)
 
     def _log_file(self, start_id: str) -> Path:
         return self.context.places.run / f"server-{start_id}.log"

@@ -17,8 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from bancada_hub.errors import EngineError
 from bancada_hub.launch.container import remove_containers, remove_volumes
 from bancada_hub.launch.names import ROLE_LABEL, SERVER_ROLE, SITE_LABEL
+from bancada_hub.store import overlays, servers
 from bancada_hub.store.database import Store
-from bancada_hub.store.overlays import held, release
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def start_ids(states: Iterable[str | None]) -> set[str]:
 
 
 def reap(engine_host: str, store: Store, site_id: str, keep: set[str]) -> set[str]:
-    """Remove this site's server containers and volumes that belong to no known start, and free their overlays.
+    """Remove this site's server containers and volumes that belong to no known start, and free what these held.
 
     Args:
         engine_host: The engine's address; empty with the process engine, which leaves only locks to clear.
@@ -63,8 +63,10 @@ def reap(engine_host: str, store: Store, site_id: str, keep: set[str]) -> set[st
     """
     gone = _reap_engine(engine_host, site_id, keep) if engine_host else set()
     with store.write() as session:
-        for start_id in held(session).keys() - keep:
-            release(session, start_id)
+        holding = overlays.held(session).keys() | {server.start_id for server in servers.held(session)}
+        for start_id in holding - keep:
+            overlays.release(session, start_id)
+            servers.release(session, start_id)
             gone.add(start_id)
     return gone
 

@@ -7,12 +7,17 @@ than it has itself.
 import resource
 from pathlib import Path
 
-from bancada_hub.launch.plan import MIB, Ulimit
+from bancada_hub.launch.sizes import MIB, Ulimit
 
 STACK_BYTES = 64 * MIB
 _UNLIMITED = -1
 _MAY_RAISE = 1 << 24  # CAP_SYS_RESOURCE, capabilities(7)
-_NUMBERS = {"memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE, "stack": resource.RLIMIT_STACK}
+_NUMBERS = {
+    "core": resource.RLIMIT_CORE,
+    "memlock": resource.RLIMIT_MEMLOCK,
+    "nofile": resource.RLIMIT_NOFILE,
+    "stack": resource.RLIMIT_STACK,
+}
 
 
 def server_ulimits(nofile: int) -> tuple[Ulimit, ...]:
@@ -21,7 +26,8 @@ def server_ulimits(nofile: int) -> tuple[Ulimit, ...]:
     Args:
         nofile: The site's setting for open files.
     """
-    wanted = {"memlock": _UNLIMITED, "nofile": nofile, "stack": STACK_BYTES}
+    # No file of a crashed process's memory: it would fill a quota, and hold what the memory held.
+    wanted = {"core": 0, "memlock": _UNLIMITED, "nofile": nofile, "stack": STACK_BYTES}
     may_raise = can_raise(Path("/proc/self/status").read_text())
     hard = {name: resource.getrlimit(number)[1] for name, number in _NUMBERS.items()}
     return tuple(granted(name, value, None if may_raise else hard[name]) for name, value in wanted.items())

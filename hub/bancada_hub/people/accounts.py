@@ -15,7 +15,7 @@ from bancada_hub.people.passwords import SHORTEST_PASSWORD, hash_password
 from bancada_hub.people.sign_in import SignIn, change_password, sign_in
 from bancada_hub.roles import Action, Actor
 from bancada_hub.site import Site
-from bancada_hub.store import people, projects, trace
+from bancada_hub.store import notices, people, projects, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.standing import require
 
@@ -36,6 +36,10 @@ __all__ = [
 TAKEN_NAMES = frozenset({"root", "daemon", "nobody", "bancada"})
 LANGUAGES = ("", "en", "pt-BR")
 THEMES = ("", "light", "dark")
+
+_PASSWORD_RESET = told(
+    "An administrator gave your account a new password. If you did not ask for it, tell the person who runs this site."
+)
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,7 @@ def reset_password(store: Store, actor: Actor, name: str, password: str | None =
         require(made.session, actor, Action.MANAGE_PEOPLE)
         person = _existing(made.session, name)
         people.set_password(made.session, person.id, people.NewPassword(hashed, must_change=True))
+        notices.tell(made.session, actor, [person.id], notices.NewNotice(_PASSWORD_RESET, notices.WARNING))
     return chosen
 
 

@@ -4,6 +4,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.errors import NotFound, PeopleError, told
 from bancada_hub.naming import SLUG, check_slug, checked_title, shown
+from bancada_hub.projects import telling
 from bancada_hub.roles import Action, Actor, Subject
 from bancada_hub.store import labs, people, projects, trace
 from bancada_hub.store.database import Store
@@ -59,6 +60,7 @@ def archive_lab(store: Store, actor: Actor, slug: str, *, archived: bool = True)
         if archived and used:
             msg = told("The lab “%(slug)s” has projects in use: %(projects)s.", slug=slug, projects=", ".join(used))
             raise PeopleError(msg, fix=told("Archive them first: ./bancada project archive %(slug)s", slug=used[0]))
+        telling.lab_archived(made.session, actor, lab, archived=archived)
         return labs.set_lab_archived(made.session, lab.id, archived=archived)
 
 
@@ -73,7 +75,10 @@ def add_lab_lead(store: Store, actor: Actor, slug: str, name: str) -> people.Per
     with trace.change(store, actor, "lab.add-lead", f"lab:{slug}") as made:
         lab = lab_for(made.session, actor, slug, Action.SET_LAB_LEADS)
         person = person_to_add(made.session, name)
-        made.detail |= {"person": name, "new": labs.put_lab_lead(made.session, lab.id, person.id)}
+        new = labs.put_lab_lead(made.session, lab.id, person.id)
+        made.detail |= {"person": name, "new": new}
+        if new:
+            telling.leads_lab(made.session, actor, lab, person, lead=True)
         return person
 
 
@@ -92,6 +97,7 @@ def remove_lab_lead(store: Store, actor: Actor, slug: str, name: str) -> people.
             msg = told("%(name)s does not lead the lab “%(slug)s”.", name=shown(name), slug=slug)
             raise PeopleError(msg, fix=told("See who does: ./bancada lab show %(slug)s", slug=slug))
         made.detail["person"] = name
+        telling.leads_lab(made.session, actor, lab, person, lead=False)
         return person
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion, told
 from bancada_hub.naming import check_slug, checked_title, shown
+from bancada_hub.projects import telling
 from bancada_hub.projects.labs import lab_for, person_to_add
 from bancada_hub.roles import Action, Actor
 from bancada_hub.site import Site
@@ -16,7 +17,7 @@ from bancada_hub.store import labs, people, projects, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.standing import allowed, require, standing_of_actor
 
-CHANGE, ARCHIVE, REOPEN = "project.change", "project.archive", "project.reopen"
+CHANGE, ARCHIVE, REOPEN, LIMITS = "project.change", "project.archive", "project.reopen", "project.limits"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def change_project(store: Store, actor: Actor, slug: str, version: int, title: s
     with trace.change(store, actor, CHANGE, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
         if project.version != version:
-            raise _stale(made.session, project)
+            raise stale(made.session, project)
         made.detail |= {"from": project.title, "to": checked, "version": version + 1}
         return projects.set_title(made.session, project.id, checked)
 
@@ -104,6 +105,7 @@ def archive_project(store: Store, actor: Actor, slug: str, *, archived: bool = T
         if not archived and project.lab_id is not None and labs.get_lab(made.session, project.lab_id).archived_at:
             msg = told("The lab of the project “%(slug)s” is archived.", slug=slug)
             raise PeopleError(msg, fix=told("Open the lab again first."))
+        telling.archived(made.session, actor, project, archived=archived)
         return projects.set_archived(made.session, project.id, archived=archived)
 
 
@@ -125,6 +127,7 @@ def add_member(store: Store, actor: Actor, slug: str, name: str, *, lead: bool =
         made.detail |= {"person": name, "lead": lead or bool(member and member.lead), "new": member is None}
         if member is None or (lead and not member.lead):
             _grant(made.session, project, person, lead=lead)
+            telling.joined(made.session, actor, project, _member(made.session, project, person), new=member is None)
         return _member(made.session, project, person)
 
 
@@ -145,6 +148,7 @@ def remove_member(store: Store, actor: Actor, slug: str, name: str) -> people.Pe
         person = _other_than_last_lead(made.session, project, name).person
         projects.drop_member(made.session, project.id, person.id)
         made.detail["person"] = name
+        telling.gone(made.session, actor, project, person)
         trace.ledger(made.session, trace.NewLedgerEntry("membership.ended", project.id, person.id))
         return person
 
@@ -165,6 +169,7 @@ def set_lead(store: Store, actor: Actor, slug: str, name: str, *, lead: bool) ->
             projects.set_member_lead(made.session, project.id, member.person.id, lead=lead)
             kind = "lead.granted" if lead else "lead.ended"
             trace.ledger(made.session, trace.NewLedgerEntry(kind, project.id, member.person.id))
+            telling.leads(made.session, actor, project, member.person, lead=lead)
         return _member(made.session, project, member.person)
 
 
@@ -230,8 +235,9 @@ def _member(session: Session, project: projects.Project, person: people.Person) 
     return member
 
 
-def _stale(session: Session, project: projects.Project) -> StaleVersion:
-    last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN), f"project:{project.slug}")
+def stale(session: Session, project: projects.Project) -> StaleVersion:
+    """Return the refusal of a change by somebody who has not read the last one: who made it, and when."""
+    last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN, LIMITS), f"project:{project.slug}")
     when = f"{last.at:%H:%M:%S %Y-%m-%d}" if last else "? ?"
     time, date = when.split()
     msg = told(

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.store.models import ImageRow, RevisionRow
 
+SHORT = 12
 BUILT, PUBLISHED, RETIRED = "built", "published", "retired"
 
 
@@ -46,6 +47,11 @@ class Revision:
     built: NewRevision
     state: str
     created_at: datetime
+
+    @property
+    def short(self) -> str:
+        """The first digits of its name, as people are shown it."""
+        return self.built.digest.removeprefix("sha256:").removeprefix("process-")[:SHORT]
 
 
 def put_image(session: Session, key: str, title: str, purpose: str) -> None:

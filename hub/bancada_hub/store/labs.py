@@ -11,14 +11,34 @@ from bancada_hub.store.people import Person, people_where
 
 
 @dataclass(frozen=True)
+class LabLimits:
+    """What the servers of a lab's projects may hold together; None is no limit of its own."""
+
+    max_memory_bytes: int | None = None
+    max_cpus: float | None = None
+
+
+@dataclass(frozen=True)
 class Lab:
-    """A lab."""
+    """A lab.
+
+    `version` counts its changes, so that nobody overwrites what they have not read. What its servers hold together
+    stays under `max_cpus` and `max_memory_bytes`, where they are set.
+    """
 
     id: int
     slug: str
     title: str
     created_at: datetime
     archived_at: datetime | None
+    max_cpus: float | None = None
+    max_memory_bytes: int | None = None
+    version: int = 1
+
+    @property
+    def limits(self) -> LabLimits:
+        """What the servers of its projects may hold together."""
+        return LabLimits(self.max_memory_bytes, self.max_cpus)
 
 
 def labs(session: Session) -> list[Lab]:
@@ -40,7 +60,7 @@ def get_lab(session: Session, lab_id: int) -> Lab:
 
 def add_lab(session: Session, slug: str, title: str) -> Lab:
     """Add a lab without leads."""
-    row = LabRow(slug=slug, title=title, created_at=datetime.now(UTC))
+    row = LabRow(slug=slug, title=title, created_at=datetime.now(UTC), version=1)
     session.add(row)
     session.flush()
     return _lab(row)
@@ -49,7 +69,16 @@ def add_lab(session: Session, slug: str, title: str) -> Lab:
 def set_lab_title(session: Session, lab_id: int, title: str) -> Lab:
     """Change a lab's title."""
     row = session.get_one(LabRow, lab_id)
-    row.title = title
+    row.title, row.version = title, row.version + 1
+    session.flush()
+    return _lab(row)
+
+
+def set_lab_limits(session: Session, lab_id: int, limits: LabLimits) -> Lab:
+    """Change what the servers of a lab's projects may hold together; its version goes up."""
+    row = session.get_one(LabRow, lab_id)
+    row.max_memory_bytes, row.max_cpus = limits.max_memory_bytes, limits.max_cpus
+    row.version += 1
     session.flush()
     return _lab(row)
 
@@ -58,6 +87,7 @@ def set_lab_archived(session: Session, lab_id: int, *, archived: bool) -> Lab:
     """Close a lab, or open it again."""
     row = session.get_one(LabRow, lab_id)
     row.archived_at = (row.archived_at or datetime.now(UTC)) if archived else None
+    row.version += 1
     session.flush()
     return _lab(row)
 
@@ -87,4 +117,4 @@ def drop_lab_lead(session: Session, lab_id: int, person_id: int) -> bool:
 
 
 def _lab(row: LabRow) -> Lab:
-    return Lab(row.id, row.slug, row.title, row.created_at, row.archived_at)
+    return Lab(**{name: getattr(row, name) for name in Lab.__dataclass_fields__})

@@ -75,6 +75,9 @@ class LabRow(Base):
     title: Mapped[str] = mapped_column(String(80))
     created_at: Mapped[datetime] = mapped_column(Moment)
     archived_at: Mapped[datetime | None] = mapped_column(Moment)
+    max_cpus: Mapped[float | None] = mapped_column(Float)
+    max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    version: Mapped[int] = mapped_column(default=1)
 
 
 class LabLeadRow(Base):
@@ -100,6 +103,9 @@ class ProjectRow(Base):
     lab_id: Mapped[int | None] = mapped_column(ForeignKey(LabRow.id))
     archived_at: Mapped[datetime | None] = mapped_column(Moment)
     version: Mapped[int] = mapped_column(default=1)
+    max_cpus: Mapped[float | None] = mapped_column(Float)
+    max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    egress: Mapped[str] = mapped_column(String(8), default="open")
 
 
 class MemberRow(Base):
@@ -110,6 +116,23 @@ class MemberRow(Base):
     project_id: Mapped[int] = mapped_column(ForeignKey(ProjectRow.id), primary_key=True)
     person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id), primary_key=True)
     lead: Mapped[bool] = mapped_column(default=False)
+    last_size: Mapped[str] = mapped_column(String(4), default="")
+
+
+class ServerRow(Base):
+    """What one start holds of the machine; a person has at most one server in a project."""
+
+    __tablename__ = "servers"
+    __table_args__ = (UniqueConstraint("project_id", "person_id"),)
+
+    start_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id))
+    project_id: Mapped[int] = mapped_column(ForeignKey(ProjectRow.id))
+    kind: Mapped[str] = mapped_column(String(16))
+    size: Mapped[str] = mapped_column(String(4))
+    memory_bytes: Mapped[int] = mapped_column(BigInteger)
+    cpus: Mapped[float] = mapped_column(Float)
+    begun_at: Mapped[datetime] = mapped_column(Moment)
 
 
 class ImageRow(Base):
@@ -212,6 +235,7 @@ class NoticeRow(Base):
     at: Mapped[datetime] = mapped_column(Moment)
     level: Mapped[str] = mapped_column(String(16))
     text: Mapped[str] = mapped_column(Text)
+    made_of: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     action_label: Mapped[str] = mapped_column(String(80), default="")
     action_url: Mapped[str] = mapped_column(String(400), default="")
     seen_at: Mapped[datetime | None] = mapped_column(Moment)

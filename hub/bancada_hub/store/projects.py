@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal, TypeAlias, get_args
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -10,6 +11,20 @@ from sqlalchemy.orm import Session
 from bancada_hub.roles import Subject
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
 from bancada_hub.store.people import Person, get_person, next_gid
+
+Egress: TypeAlias = Literal["open", "mirror", "none"]
+"""Where a project's servers may reach: anywhere outside, the site's package mirror alone, or nowhere."""
+
+EGRESSES: tuple[Egress, ...] = get_args(Egress)
+
+
+@dataclass(frozen=True)
+class ProjectLimits:
+    """What a project's servers may hold together, and where they may reach; None is no limit of its own."""
+
+    max_memory_bytes: int | None = None
+    max_cpus: float | None = None
+    egress: Egress = "open"
 
 
 @dataclass(frozen=True)
@@ -24,7 +39,8 @@ class Member:
 class Project:
     """A project; `owner_id` is set for personal ones, `lab_id` for all others.
 
-    `version` counts the changes of its words, so that nobody overwrites what they have not read.
+    `version` counts the changes of its words and limits, so that nobody overwrites what they have not read. What its
+    servers hold together stays under `max_cpus` and `max_memory_bytes`, where they are set.
     """
 
     id: int
@@ -35,11 +51,21 @@ class Project:
     lab_id: int | None = None
     archived_at: datetime | None = None
     version: int = 1
+    max_cpus: float | None = None
+    max_memory_bytes: int | None = None
+    egress: Egress = "open"
 
     @property
     def subject(self) -> Subject:
         """What `bancada_hub.roles.may` is asked about."""
         return Subject(self.lab_id, self.id, self.personal)
+
+    @property
+    def limits(self) -> ProjectLimits:
+        """What its servers may hold together, and where they may reach."""
+        known: dict[str, Egress] = {each: each for each in EGRESSES}
+        egress = known.get(self.egress, "none")  # a word that this release does not know opens nothing
+        return ProjectLimits(self.max_memory_bytes, self.max_cpus, egress)
 
     @property
     def personal(self) -> bool:
@@ -89,6 +115,15 @@ def set_title(session: Session, project_id: int, title: str) -> Project:
     """Change a project's title; its version goes up."""
     row = session.get_one(ProjectRow, project_id)
     row.title, row.version = title, row.version + 1
+    session.flush()
+    return _project(row)
+
+
+def set_limits(session: Session, project_id: int, limits: ProjectLimits) -> Project:
+    """Change what a project's servers may hold together and where they may reach; its version goes up."""
+    row = session.get_one(ProjectRow, project_id)
+    row.max_memory_bytes, row.max_cpus, row.egress = limits.max_memory_bytes, limits.max_cpus, limits.egress
+    row.version += 1
     session.flush()
     return _project(row)
 

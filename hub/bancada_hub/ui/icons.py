@@ -19,6 +19,7 @@ _SHAPES = {
     "next": '<path d="m6 3.5 4.5 4.5L6 12.5"/>',
     "look": '<circle cx="8" cy="8" r="6.2"/><path d="M8 1.8a6.2 6.2 0 0 1 0 12.4z" fill="currentColor"/>',
     "open": '<path d="M6.5 3H3v10h10V9.5M9.5 3H13v3.5M13 3 7.8 8.2"/>',
+    "bell": '<path d="M4.2 11.2V7a3.8 3.8 0 0 1 7.6 0v4.2l1 1H3.2zM6.8 14.2h2.4"/>',
     "again": '<path d="M13.2 6A5.6 5.6 0 1 0 13.6 9M13.4 2.6V6H10"/>',
 }
 

@@ -15,6 +15,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
+from bancada_hub.amounts import Bytes, Cores
 from bancada_hub.errors import Told
 
 LOCALES = Path(__file__).parent / "locale"
@@ -40,8 +41,19 @@ class Words:
         """Return a message in this language, with %(name)s places filled; those of a told sentence are in it."""
         if isinstance(message, Told):
             values, message = message.values, message.template
+        values = {name: self._said(value) for name, value in values.items()}
         translated = self.catalogue.gettext(message)
         return translated % values if values else translated
+
+    def _said(self, value: object) -> object:
+        """Return a value as it stands in a message: sentences and amounts in this language, all else as it is."""
+        if isinstance(value, Told):
+            return self.gettext(value)
+        if isinstance(value, Bytes):
+            return self.size(value)
+        if isinstance(value, Cores):
+            return self.number(value)
+        return value
 
     def ngettext(self, one: str, many: str, n: int, /, **values: object) -> str:
         """Return the form of a message that fits the number `n`, with %(name)s places filled; %(n)d is the number."""
@@ -57,10 +69,24 @@ class Words:
             return self.gettext("%(n)d h", n=round(seconds / HOUR_S))
         return self.ngettext("%(n)d day", "%(n)d days", round(seconds / DAY_S))
 
+    def ago(self, seconds: float) -> str:
+        """Return how long ago something was, as people say it."""
+        return self.gettext("%(time)s ago", time=self.duration(seconds))
+
     def size(self, size_bytes: int) -> str:
         """Return an amount of storage in GiB, with this language's decimal mark."""
         number = format_decimal(size_bytes / 2**30, format="#,##0.0", locale=Locale.parse(self.language))
         return f"{number} GiB"
+
+    def number(self, number: float) -> str:
+        """Return a number with two decimals at most, with this language's decimal mark."""
+        return str(format_decimal(round(number, 2), locale=Locale.parse(self.language)))
+
+    def cores(self, cpus: float) -> str:
+        """Return a number of CPU cores, with this language's decimal mark."""
+        if round(cpus, 2) == 1:
+            return self.gettext("1 core")
+        return self.gettext("%(amount)s cores", amount=Cores(cpus))
 
 
 @cache

@@ -52,6 +52,15 @@ def test_a_lab_a_project_and_its_people_from_the_command_line(run: Run) -> None:
     assert "lia" in run("project", "show", "wheat").stdout
     assert told(run("project", "change", "wheat", "--title", "Wheat", "--json"))["version"] == 2
     assert told(run("project", "remove", "wheat", "ana", "--json"))["member"] is False
+    assert run("project", "ledger", "wheat").stdout.splitlines()[1].split()[1:] == ["membership.ended", "ana"]
+    assert [(row["kind"], row["person"]) for row in told(run("project", "ledger", "wheat", "--json"))] == [
+        ("membership.ended", "ana"),
+        ("lead.ended", "ana"),
+        ("lead.granted", "ana"),
+        ("membership.granted", "ana"),
+        ("membership.granted", "lia"),
+    ]
+    assert len(told(run("project", "ledger", "wheat", "--limit", "2", "--json"))) == 2
     assert "nothing new starts" in run("project", "archive", "wheat").stdout
     assert told(run("project", "archive", "wheat", "--undo", "--json"))["archived_at"] is None
     assert told(run("lab", "show", "plants", "--json"))["projects"] == ["wheat"]
@@ -59,6 +68,23 @@ def test_a_lab_a_project_and_its_people_from_the_command_line(run: Run) -> None:
     assert run("lab", "remove-lead", "plants", "lia").stdout == "lia no longer leads the lab plants.\n"
     (lab,) = told(run("lab", "list", "--json"))
     assert (lab["title"], lab["leads"]) == ("Plant lab", [])
+
+
+def test_limits_of_a_lab_and_a_project_from_the_command_line(run: Run) -> None:
+    run("lab", "create", "plants")
+    run("project", "create", "wheat")
+    said = run("lab", "change", "plants", "--max-memory-gib", "16", "--max-cpus", "8").stdout
+    assert said == "The limits of the lab plants are set: memory of its servers: 16.0 GiB; CPU: 8 cores.\n"
+    words = ("--max-memory-gib", "8.5", "--egress", "mirror", "--title", "Wheat", "--json")
+    row = told(run("project", "change", "wheat", *words))
+    assert (row["max_memory_bytes"], row["max_cpus"], row["egress"]) == (int(8.5 * 2**30), None, "mirror")
+    row = told(run("project", "change", "wheat", "--max-cpus", "2", "--max-memory-gib", "none", "--json"))
+    assert (row["max_memory_bytes"], row["max_cpus"], row["egress"], row["version"]) == (None, 2.0, "mirror", 4)
+    assert "memory of its servers: no limit; CPU: 2 cores; egress: mirror" in run("project", "show", "wheat").stdout
+    refused = run("project", "change", "wheat", "--max-memory-gib", "17")
+    assert "The lab's projects may hold 16.0 GiB of memory together." in refused.stderr
+    assert "may hold 2 cores, which is more" in run("lab", "change", "plants", "--max-cpus", "1").stderr
+    assert told(run("lab", "change", "plants", "--max-memory-gib", "none", "--json"))["max_memory_bytes"] is None
 
 
 def test_an_account_is_switched_off_and_on_and_gets_another_password(run: Run) -> None:
@@ -89,6 +115,9 @@ def test_doctor_finds_a_record_that_was_changed_by_hand(run: Run, tmp_path: Path
         (("project", "create", "wheat"), "./bancada lab create SLUG"),
         (("project", "show", "no-such"), "There is no project “no-such”"),
         (("lab", "change", "no-such", "--title", "x"), "There is no lab “no-such”"),
+        (("lab", "change", "no-such", "--max-cpus", "2"), "There is no lab “no-such”"),
+        (("lab", "change", "no-such"), "Use --title, --max-memory-gib or --max-cpus."),
+        (("project", "change", "no-such"), "Use --title, --max-memory-gib, --max-cpus or --egress."),
     ],
 )
 def test_what_is_refused_says_what_would_do(run: Run, words: tuple[str, ...], said: str) -> None:
@@ -96,3 +125,15 @@ def test_what_is_refused_says_what_would_do(run: Run, words: tuple[str, ...], sa
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1e9", "nan", "inf", "much", "true", ""])
+def test_a_limit_that_cannot_be_changes_nothing(run: Run, number: str) -> None:
+    run("lab", "create", "plants")
+    for option in ("--max-memory-gib", "--max-cpus"):
+        done = run("lab", "change", "plants", f"{option}={number}")
+        assert done.returncode in {1, 2}
+        assert "not possible" in done.stderr or "invalid limit value" in done.stderr
+        assert "Traceback" not in done.stderr
+    row = told(run("lab", "show", "plants", "--json"))
+    assert (row["max_memory_bytes"], row["max_cpus"]) == (None, None)

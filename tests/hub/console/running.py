@@ -23,6 +23,7 @@ from bancada_hub.secrets import secret
 from bancada_hub.site import load_site
 from bancada_hub.store import catalog, steps
 from bancada_hub.store.database import Store, migrate, open_store
+from tests.hub.console.documented import check_answer
 
 ROOT = Path(__file__).parents[3]
 PASSWORD = "correct-horse-battery"
@@ -209,10 +210,12 @@ class Browser(requests.Session):
         return self.post(target, data=form)
 
     def api(self, method: str, path: str, **kwargs: object) -> requests.Response:
-        """Call the REST as a page's script does, with the page's token in a header."""
+        """Call the REST as a page's script does, with the page's token in a header; the answer is as documented."""
         token = hidden(self.get("/services/bancada/").text, "data-xsrf")
         headers = {"Accept": "application/json", "X-XSRFToken": token, "Sec-Fetch-Mode": "cors"}
-        return self.request(method, f"/services/bancada/api/{path}", headers=headers, **kwargs)
+        reply = self.request(method, f"/services/bancada/api/{path}", headers=headers, **kwargs)
+        check_answer(method, path, reply)
+        return reply
 
 
 def hidden(html: str, name: str) -> str:

@@ -11,6 +11,10 @@ pytestmark = pytest.mark.browser
 
 def test_two_clicks_from_signing_in_to_a_running_notebook(page: Page) -> None:
     sign_in(page)
+    clicks: list[str] = []
+    page.expose_function("clicked", lambda words: clicks.append(words))
+    count = "addEventListener('click', (event) => event.isTrusted && clicked(event.target.textContent.trim()), true)"
+    page.evaluate(count)
     card = page.locator("#project-optics")
     check(page, "work")
     card.get_by_role("button", name="Start").click()
@@ -20,6 +24,7 @@ def test_two_clicks_from_signing_in_to_a_running_notebook(page: Page) -> None:
     check(page, "work-running")
     card.get_by_role("link", name="Open").click()
     expect(page.locator("body")).to_contain_text("hello from /user/ana/optics/")
+    assert clicks == ["Start", "Open"]
     page.go_back()
     card.get_by_role("button", name="Stop").click()
     card.get_by_role("button", name="Start").wait_for(timeout=30_000)
@@ -67,11 +72,12 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> 
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     seen = []
-    for _ in range(4):
+    for _ in range(7):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.parentElement.id"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert seen == ["start-broken", "reset-broken", "leave-broken", "start-optics"]
+    card = ["start-broken", "size-broken", "reset-broken", "leave-broken"]
+    assert seen == ["project-filter", "filter", *card, "start-optics"]
     page.get_by_label("Light, dark, contrast").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Dark", exact=True)).to_be_visible()

@@ -38,7 +38,7 @@ def test_an_unknown_token_opens_nothing(running: RunningSite) -> None:
     assert reply.status_code == 401
 
 
-def test_a_servers_own_token_may_look_and_do_nothing(ana: Browser) -> None:
+def test_a_token_of_few_scopes_may_look_and_do_nothing(ana: Browser) -> None:
     xsrf = hidden(ana.get("/hub/token").text, "data-xsrf")
     scopes = ["access:services!service=bancada", "users:activity!user"]
     made = ana.post("/hub/api/users/ana/tokens", json={"scopes": scopes}, headers={"X-XSRFToken": xsrf})

@@ -9,8 +9,12 @@ from bancada_hub.console.routes import READING
 from bancada_hub.console.table import ROUTES
 from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.roles import Actor
+from bancada_hub.store.people import find_person
+from bancada_hub.store.projects import projects_of
+from bancada_hub.store.servers import NewServer, claim, release
 from bancada_hub.store.trace import Filter, audit_entries, verify
 from tests.hub.console.running import PASSWORD, Browser, RunningSite, hidden, wait_until
+from tests.hub.console.test_server_api import add_notice
 
 CODE = "<script>alert(1)</script>"
 
@@ -204,15 +208,84 @@ def test_the_other_tabs_say_what_is_true(running: RunningSite, path: str, words:
     assert words in signed_in(running, "iris").get(f"/services/bancada/{path}").text
 
 
+def test_limits_are_set_on_the_pages_and_shown_there(lead: Browser, admin: Browser, running: RunningSite) -> None:
+    def read(browser: Browser) -> dict:
+        return browser.api("GET", "labs/plants").json()
+
+    limits = {"max_memory_gib": 16, "max_cpus": 8, "version": read(admin)["version"]}
+    assert lead.api("POST", "labs/plants/limits", json=limits).status_code == 404
+    assert admin.api("POST", "labs/plants/limits", json=limits).status_code == 200
+    assert admin.api("POST", "labs/plants/limits", json=limits).status_code == 409
+    maize = next(each for each in read(lead)["projects"] if each["slug"] == "maize")
+    body = {"max_memory_gib": 8.5, "max_cpus": None, "egress": "none", "version": maize["version"]}
+    said = lead.api("POST", "projects/maize/limits", json=body).json()
+    assert said["message"].endswith("They hold from each server's next start.")
+    assert last_row(running) == ("lina", "project.limits", "project:maize", "done")
+    page = lead.get("/services/bancada/lab/plants").text
+    assert "0.0 GiB of 8.5 GiB" in page
+    assert "0.0 GiB of 16.0 GiB" in page
+    assert "0 cores; no limit of its own" in page
+    assert '<option value="none" selected>Nothing outside</option>' in page
+    assert "The lab&#39;s limit: 16.0 GiB" in page
+    assert "Takes effect at each server&#39;s next start." in page
+    assert "0.0 GiB of 16.0 GiB" in admin.get("/services/bancada/site/labs").text
+    assert "In use by all servers" in admin.get("/services/bancada/site").text
+    form = {"_xsrf": hidden(page, "data-keep"), "egress": "open", "version": str(said["version"])}
+    back = lead.post(
+        "/services/bancada/api/projects/maize/limits", data={**form, "max_memory_gib": "", "max_cpus": "0,5"}
+    )
+    assert "They hold from each server" in back.text
+    maize = next(each for each in read(lead)["projects"] if each["slug"] == "maize")
+    assert (maize["max_memory_bytes"], maize["max_cpus"], maize["egress"]) == (None, 0.5, "open")
+
+
+def test_site_says_who_holds_what(admin: Browser, running: RunningSite) -> None:
+    with running.store.write() as session:
+        iris = find_person(session, "iris")
+        assert iris is not None
+        (personal,) = [each for each in projects_of(session, iris.id) if each.personal]
+        claim(session, NewServer("5e5510e5", iris.id, personal.id, "work", "l", 3 * 2**30, 1.5))
+    page = admin.get("/services/bancada/site").text
+    with running.store.write() as session:
+        release(session, "5e5510e5")
+    row = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<tbody>", page.index('id="use-title"')) :]))
+    assert row.startswith(" iris Personal L 3.0 GiB 1.5 cores 20"), row[:80]
+    assert "3.0 GiB of " in page
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "said"),
+    [
+        ({"max_cpus": 0}, 409, "A limit of 0 cores is not possible."),
+        ({"max_memory_gib": -4}, 409, "A limit of -4 GiB of memory is not possible."),
+        ({"max_memory_gib": 1e300}, 409, "A limit of 1e+300 GiB of memory is not possible."),
+        ({"max_memory_gib": "16"}, 400, "The field “max_memory_gib” must be a number, or empty."),
+        ({"max_cpus": True}, 400, "The field “max_cpus” must be a number, or empty."),
+        ({"max_cpus": [2]}, 400, "The field “max_cpus” must be a number, or empty."),
+        ({"egress": "everywhere"}, 400, "The field “egress” can be one of these: open, mirror, none."),
+        ({"egress": None}, 400, "The field “egress” must be text."),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused(lead: Browser, change: dict, status: int, said: str) -> None:
+    body = {"max_memory_gib": 4, "max_cpus": 2, "egress": "open", "version": 1, **change}
+    reply = lead.api("POST", "projects/wheat/limits", json=body)
+    assert (reply.status_code, reply.json()["message"]) == (status, said)
+
+
+CORAL_LIMITS = {"max_memory_gib": 16, "max_cpus": 4, "egress": "open", "version": 2}
+
+
 def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
     """Calls each route that changes something, once, so that it does, and finds its row in the audit."""
     add_account(running.store, running.installation.site, Actor.command_line(), NewAccount("zoe", password=PASSWORD))
     steps = [
         ("api/labs", {}, {"slug": "sea", "title": "Sea"}),
         ("api/labs/{lab}/change", {"lab": "sea"}, {"title": "Deep sea"}),
+        ("api/labs/{lab}/limits", {"lab": "sea"}, {"max_memory_gib": 16, "max_cpus": None, "version": 2}),
         ("api/labs/{lab}/leads", {"lab": "sea"}, {"name": "admin"}),
         ("api/labs/{lab}/projects", {"lab": "sea"}, {"slug": "coral", "title": "Coral"}),
         ("api/projects/{project}/change", {"project": "coral"}, {"title": "Corals", "version": 1}),
+        ("api/projects/{project}/limits", {"project": "coral"}, CORAL_LIMITS),
         ("api/projects/{project}/members", {"project": "coral"}, {"name": "zoe", "lead": True}),
         ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": False}),
         ("api/projects/{project}/members/{person}/lead", {"project": "coral", "person": "zoe"}, {"lead": True}),
@@ -235,6 +308,8 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
         ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),
         ("api/site/doctor", {}, {}),
+        ("api/notices/{notice}/seen", {"notice": str(add_notice(running, "admin", "One."))}, {}),
+        ("api/notices/seen", {}, {"up_to": add_notice(running, "admin", "Two.")}),
     ]
     by_path = {route.path: route for route in ROUTES}
     for path, names, body in steps:

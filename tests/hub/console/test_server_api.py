@@ -43,6 +43,21 @@ def token_of(person: str, slug: str) -> str:
     raise AssertionError(f"no server at {prefix}")
 
 
+def test_a_servers_token_is_nobody_on_the_consoles_pages(server: Server, running: RunningSite) -> None:
+    """Code in a notebook is not the person: were a lead's, it could read all that the lead may."""
+    for path in ("api/projects", "api/projects/optics/server", "api/labs", "api/audit"):
+        reply = requests.get(f"{running.url}/services/bancada/{path}", headers=server.headers, timeout=30)
+        assert reply.status_code == 401
+    page = requests.get(
+        f"{running.url}/services/bancada/",
+        headers={**server.headers, "Accept": "text/html"},
+        allow_redirects=False,
+        timeout=30,
+    )
+    assert page.status_code == 302
+    assert page.headers["Location"].startswith("/hub/api/oauth2/authorize?client_id=service-bancada")
+
+
 def add_notice(site: RunningSite, name: str, text: str) -> int:
     with site.store.write() as session:
         person = people.find_person(session, name)
@@ -135,7 +150,7 @@ def test_notices_of_others_are_neither_told_nor_marked(running: RunningSite, ser
     with running.store.read() as session:
         rui = people.find_person(session, "rui")
         assert rui
-        assert [notice.id for notice in notices.unseen_notices(session, rui.id)] == [number]
+        assert [notice.id for notice in notices.unseen_notices(session, rui.id)][-1] == number
 
 
 def test_what_a_server_reports_is_shown_to_its_person(server: Server, ana: Browser) -> None:
@@ -144,7 +159,8 @@ def test_what_a_server_reports_is_shown_to_its_person(server: Server, ana: Brows
     assert server.ask("POST", "/report", json=body).status_code == 200
     shown = ana.api("GET", "projects/optics/server").json()["activity"]
     assert shown.pop("reported_at")
-    assert shown == {"kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
+    assert shown == {"stale": False, "kernels": 1, "busy_kernels": 1, "terminals": 0, "last_activity": then}
+    assert "1 notebook, 1 computing</time>" in ana.get("/services/bancada/").text
 
 
 def stops_by_servers(running: RunningSite) -> list[tuple[str, str]]:

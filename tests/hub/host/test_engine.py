@@ -257,6 +257,7 @@ NEEDS = [
     "engine-linux",
     "engine-api",
     "engine-rootful",
+    "engine-seccomp",
     "engine-limits",
     "engine-space",
     "engine-kernel",
@@ -338,6 +339,9 @@ def test_what_an_engine_says_about_itself() -> None:
         False,
         "The engine runs rootless; people's files need their own user ids.",
     )
+    assert probe._seccomp({"SecurityOptions": ["name=apparmor", "name=seccomp,profile=builtin"]}).ok
+    for off in ([], ["name=apparmor"], ["name=seccomp,profile=unconfined"]):
+        assert not probe._seccomp({"SecurityOptions": off}).ok
     renumbered = probe._rootful({"SecurityOptions": ["name=userns"]})
     assert not renumbered.ok
     assert "userns-remap" in renumbered.detail

@@ -15,14 +15,15 @@ from jupyterhub.objects import Hub, Server
 from jupyterhub.user import User
 from traitlets.config import Config
 
+from bancada_hub.host.firewall import Firewall
+from bancada_hub.host.firewall_rules import Wall
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.network import ensure_network
 from bancada_hub.places import Places
 from bancada_hub.site import Site
-from bancada_hub.store import catalog, people, projects
+from bancada_hub.store import catalog, overlays, people, projects, servers
 from bancada_hub.store.database import Store, migrate, open_store
-from bancada_hub.store.overlays import held
 from tests.engine import TestEngine
 
 SITE_ID = "5e55104e"
@@ -63,13 +64,14 @@ class Stage:
         (self.server_tree / "behaviour").write_text(how)
 
     def leftovers(self) -> list[str]:
-        """Return every container, volume and lock of this site."""
+        """Return every container and volume of this site, and every start that holds a lock or a share."""
         wanted = {"label": f"bancada.site={SITE_ID}"}
         # The plain list: the client's own looks at each container again, and one may have gone meanwhile.
         containers = [item["Names"][0].strip("/") for item in self.client.api.containers(all=True, filters=wanted)]
         volumes = [item.name for item in self.client.volumes.list(filters=wanted)]
         with self.store.read() as session:
-            return containers + volumes + list(held(session))
+            shares = {server.start_id for server in servers.held(session)}
+            return containers + volumes + sorted(overlays.held(session).keys() | shares)
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +121,10 @@ def stage(
         catalog.put_image(session, "minimal", "Minimal", "")
         catalog.publish_revision(session, "minimal", built)
     network = ensure_network(engine_client, SITE_ID)
-    context = LaunchContext(SITE_ID, site, places, store, engine.host, network.name)
+    wall = Wall(SITE_ID, network.bridge, network.subnet, network.gateway, ports=(8003, 8004))
+    firewall = Firewall(SITE_ID, places.run, lambda kept: (wall, kept))
+    firewall.ensure()
+    context = LaunchContext(SITE_ID, site, places, store, engine.host, network.name, firewall=firewall)
     yield Stage(engine_client, context, server_tree, lower)
     wanted = {"label": f"bancada.site={SITE_ID}"}
     for container in engine_client.containers.list(all=True, filters=wanted, ignore_removed=True):
@@ -127,6 +132,7 @@ def stage(
     for volume in engine_client.volumes.list(filters=wanted):
         volume.remove()
     engine_client.networks.get(network.name).remove()
+    firewall.remove()
 
 
 Spawn = Callable[..., DockerServer]

@@ -118,7 +118,9 @@ async def test_no_setting_of_a_spawner_adds_anything(stage: Stage, spawner: Spaw
     assert seen[2] == seen[0]
 
 
-@pytest.mark.parametrize("options", [{"image": "evil/x"}, {"kind": True}, {"kind": "work", "volumes": {}}])
+@pytest.mark.parametrize(
+    "options", [{"image": "evil/x"}, {"kind": True}, {"kind": "work", "volumes": {}}, {"size": "xl"}]
+)
 async def test_options_nobody_offers_are_refused_and_not_kept(stage: Stage, spawner: Spawn, options: object) -> None:
     server = spawner(options={})
     server.user_options = options
@@ -310,7 +312,7 @@ async def test_a_rescue_mounts_no_overlay(stage: Stage, spawner: Spawn) -> None:
     await server.start()
     found = stage.client.api.inspect_container(server.object_id)
     assert "/opt/env" not in {item["Target"] for item in found["HostConfig"]["Mounts"]}
-    assert stage.leftovers() == [NAME]
+    assert stage.leftovers() == [NAME, server.start_id]  # its share of the machine
     await server.stop()
 
 

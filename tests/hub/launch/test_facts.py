@@ -70,7 +70,7 @@ def reason(context: LaunchContext) -> str:
 
 
 def test_memory_becomes_bytes_and_shm_its_share(context: LaunchContext) -> None:
-    found = read_facts(context, "nobody-here", "").limits
+    found = read_facts(context, "nobody-here", "").sizes.m
     assert (found.memory_bytes, found.shm_bytes) == (4 * 1024**3, 2 * 1024**3)
 
 

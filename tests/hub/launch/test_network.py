@@ -38,7 +38,11 @@ def test_a_sites_bridge_is_made_once_and_found_again(client: docker.DockerClient
     made = ensure_network(client, SITE_ID)
     assert ensure_network(client, SITE_ID) == made
     found = client.networks.get(made.name).attrs
-    assert found["Options"] == {"com.docker.network.bridge.enable_icc": "false"}
+    assert found["Options"] == {
+        "com.docker.network.bridge.enable_icc": "false",
+        "com.docker.network.bridge.name": made.bridge,
+    }
+    assert len(made.bridge) <= 15
     assert found["Labels"]["bancada.site"] == SITE_ID
     assert IPv4Network(made.subnet).network_address + 1 == IPv4Address(made.gateway)
 

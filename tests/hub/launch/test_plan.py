@@ -12,8 +12,9 @@ from bancada_hub.errors import LaunchRefused
 from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.names import ServerKey, container_name, network_name, volume_name
 from bancada_hub.launch.plan import Facts, LaunchPlan, plan
+from bancada_hub.launch.sizes import SIZES
 from bancada_images.sources import PackageSources
-from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, facts
+from tests.hub.launch.examples import ANA, GIB, MAIN, MINIMAL, ULIMITS, L, M, S, facts
 
 WORK = Choices()
 
@@ -99,6 +100,24 @@ def test_a_rescue_mounts_no_overlay() -> None:
     assert dict(made.environment)["BANCADA_KIND"] == "rescue"
 
 
+def test_the_size_is_what_was_chosen_else_that_of_the_start_before_else_m() -> None:
+    for chosen, last, expected in (("", "", M), ("l", "", L), ("", "s", S), ("m", "l", M), ("", "xl", M)):
+        made = plan(facts(last_size=last), Choices(size=chosen))
+        assert (made.resources.memory_bytes, made.resources.cpus) == (expected.memory_bytes, expected.cpus)
+
+
+def test_what_a_project_may_reach_needs_what_can_hold_it_to_that() -> None:
+    """D19: mirror only without a mirror, or without containers, is refused rather than not kept."""
+    mirror, none = replace(MAIN, egress="mirror"), replace(MAIN, egress="none")
+    for case in ({"where": mirror}, {"where": mirror, "network": ""}, {"where": none, "network": ""}):
+        with pytest.raises(LaunchRefused) as caught:
+            plan(facts(**case), WORK)
+        assert caught.value.reason == "egress"
+    assert plan(facts(where=none), WORK).egress == "none"
+    for sources in (PackageSources(http_proxy="http://proxy.example:3128"), PackageSources(wheelhouse=Path("/w"))):
+        assert plan(facts(where=mirror, sources=sources), WORK).egress == "mirror"
+
+
 def test_equal_facts_give_equal_hashes_and_any_change_another() -> None:
     first = plan(facts(), WORK)
     assert plan(facts(), WORK).plan_hash == first.plan_hash
@@ -106,7 +125,7 @@ def test_equal_facts_give_equal_hashes_and_any_change_another() -> None:
     others = [
         plan(facts(), Choices(kind="rescue")),
         plan(facts(what=replace(MINIMAL, digest="sha256:" + "b2" * 32)), WORK),
-        plan(facts(limits=replace(facts().limits, memory_bytes=GIB)), WORK),
+        plan(facts(sizes=replace(facts().sizes, m=replace(M, memory_bytes=GIB))), WORK),
     ]
     assert len({first.plan_hash, *(other.plan_hash for other in others)}) == 4
     assert first.labels("0" * 12)["bancada.plan"] == first.plan_hash
@@ -151,6 +170,12 @@ def test_a_project_of_others_and_one_that_is_not_look_alike() -> None:
         ({"kind": True}, "“True”"),
         ({"kind": ["work"]}, "kind"),
         ({"kind": "root"}, "work or rescue"),
+        ({"size": "xl"}, "s or m or l"),
+        ({"size": "S"}, "“S”"),
+        ({"size": True}, "“True”"),
+        ({"size": 2}, "“2”"),
+        ({"size": None}, "“None”"),
+        ({"size": ["l"]}, "size"),
         ({1: 2}, "“1”"),
         ([], "not list"),
         (None, "not NoneType"),
@@ -158,6 +183,7 @@ def test_a_project_of_others_and_one_that_is_not_look_alike() -> None:
     ],
 )
 def test_options_that_nobody_offers_are_refused(raw: object, says: str) -> None:
+    """Field case D3: options are checked on the server, whatever way they came."""
     with pytest.raises(LaunchRefused) as caught:
         parse_choices(raw)
     assert caught.value.reason == "bad-options"
@@ -168,6 +194,7 @@ def test_no_options_are_the_defaults() -> None:
     assert parse_choices({}) == Choices(kind="work")
     assert parse_choices({"kind": "rescue"}) == Choices(kind="rescue")
     assert parse_choices({"language": "pt-BR"}) == Choices(language="pt-BR")
+    assert [parse_choices({"size": size}).size for size in ("", *SIZES)] == ["", "s", "m", "l"]
 
 
 def test_a_forms_fields_become_options() -> None:

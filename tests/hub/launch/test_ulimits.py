@@ -20,5 +20,7 @@ def test_who_may_raise_limits() -> None:
     assert not can_raise("")
 
 
-def test_all_three_are_set() -> None:
-    assert [limit.name for limit in server_ulimits(4096)] == ["memlock", "nofile", "stack"]
+def test_all_four_are_set() -> None:
+    limits = {limit.name: limit.hard for limit in server_ulimits(4096)}
+    assert list(limits) == ["core", "memlock", "nofile", "stack"]
+    assert limits["core"] == 0

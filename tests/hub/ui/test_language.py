@@ -10,7 +10,21 @@ from bancada_hub.ui import language
 from tests.hub.ui import messages
 
 SAME_IN_BOTH = {"Site", "Tokens", "GPUs", "Snapshots", "%(n)d s", "%(n)d min", "%(n)d h"}
-NAMES = {"EN", "PT", "Python", "Bancada", "·", ":", ",", ".", "./bancada up", "./bancada user add NAME", "pip freeze"}
+SAME_IN_BOTH |= {"%(n)d notebook", "%(n)d notebooks", "%(n)d terminal"}
+NAMES = {
+    "EN",
+    "PT",
+    "Python",
+    "CPU",
+    "Bancada",
+    "·",
+    ":",
+    ",",
+    ".",
+    "./bancada up",
+    "./bancada user add NAME",
+    "pip freeze",
+}
 COMMANDS = re.compile(r"\./bancada [a-z]+( [A-Za-z]+)*")
 
 

@@ -122,23 +122,25 @@ ROUTES = [
         "api/people",
         People,
         {
-            "GET": Rule(MANAGE, "Everybody who has an account."),
-            "POST": Rule(MANAGE, "Add a person; answers their first password.", audit="person.add", body=NEW),
+            "GET": Rule(MANAGE, "Everybody who has an account.", answer="People"),
+            "POST": Rule(
+                MANAGE, "Add a person; answers their first password.", answer="NewPerson", audit="person.add", body=NEW
+            ),
         },
     ),
     Route(
         "api/people/{person}/disable",
         SwitchAccount,
-        {"POST": Rule(MANAGE, "Switch an account off.", audit="person.disable")},
+        {"POST": Rule(MANAGE, "Switch an account off.", answer="Said", audit="person.disable")},
     ),
     Route(
         "api/people/{person}/enable",
         SwitchAccount,
-        {"POST": Rule(MANAGE, "Switch an account on.", audit="person.enable")},
+        {"POST": Rule(MANAGE, "Switch an account on.", answer="Said", audit="person.enable")},
     ),
     Route(
         "api/people/{person}/password",
         ResetPassword,
-        {"POST": Rule(MANAGE, "Give a person another password.", audit="person.reset-password")},
+        {"POST": Rule(MANAGE, "Give a person another password.", answer="NewPassword", audit="person.reset-password")},
     ),
 ]

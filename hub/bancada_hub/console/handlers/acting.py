@@ -7,13 +7,18 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from bancada_hub.console.errors import HubAwayError, HubRefusedError
+from bancada_hub.console.errors import BadBodyError, HubAwayError, HubRefusedError
 from bancada_hub.console.handlers.base import Handler
+from bancada_hub.console.routes import Field
 from bancada_hub.console.servers import Phase, phase_of
 from bancada_hub.errors import Told, told
 from bancada_hub.store.database import Store
 
 Found = TypeVar("Found")
+
+BEFORE = Field("before", "only rows before this one: the next page", int)
+LONGEST_NUMBER = 18
+"""Digits: more is no number of a row."""
 
 
 class Acting(Handler):
@@ -27,6 +32,17 @@ class Acting(Handler):
     async def do(self, function: Callable[..., Found], *arguments: object) -> Found:
         """Run a function of the domain in a thread."""
         return await asyncio.to_thread(function, *arguments)
+
+    def row_number(self, name: str) -> int | None:
+        """Return the number of a row that the query names, such as `before`; None when it names none.
+
+        Raises:
+            BadBodyError: It is no number.
+        """
+        text = self.get_query_argument(name, "")
+        if text and not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+            raise BadBodyError(told("The field “%(name)s” must be a whole number.", name=name))
+        return int(text) if text else None
 
     def say(self, back: str, *said: Told, password: str = "", **values: object) -> None:
         """Say what was done.

@@ -2,18 +2,14 @@
 
 from dataclasses import asdict
 
-from bancada_hub.console.errors import BadBodyError
-from bancada_hub.console.handlers.acting import Acting
-from bancada_hub.console.routes import Route, Rule
-from bancada_hub.errors import told
+from bancada_hub.console.handlers.acting import BEFORE, Acting
+from bancada_hub.console.routes import Field, Route, Rule
 from bancada_hub.roles import Action
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import AuditEntry, Filter, audit_entries
 
 ROWS_A_PAGE = 100
 LONGEST_TEXT = 120
-NUMBERS = 18
-"""Digits: more is no number of a row."""
 
 
 class AuditPage(Acting):
@@ -28,13 +24,10 @@ class AuditPage(Acting):
 
     def wanted(self) -> Filter:
         """Return which rows the query asks for."""
-        before = self.get_query_argument("before", "")
-        if before and not (before.isascii() and before.isdigit() and len(before) <= NUMBERS):
-            raise BadBodyError(told("The field “%(name)s” must be a whole number.", name="before"))
         return Filter(
             actor=self.get_query_argument("actor", "")[:LONGEST_TEXT],
             action=self.get_query_argument("action", "")[:LONGEST_TEXT],
-            before_id=int(before) if before else None,
+            before_id=self.row_number("before"),
             limit=ROWS_A_PAGE,
         )
 
@@ -55,7 +48,17 @@ def _rows(store: Store, wanted: Filter) -> list[AuditEntry]:
         return audit_entries(session, wanted)
 
 
+CHOSEN = (
+    Field("actor", "only what this account did"),
+    Field("action", "only actions that begin so, such as project."),
+    BEFORE,
+)
+
 ROUTES = [
     Route("site/audit", AuditPage, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
-    Route("api/audit", Audit, {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.")}),
+    Route(
+        "api/audit",
+        Audit,
+        {"GET": Rule(Action.SEE_SITE, "Who did what, the newest first.", query=CHOSEN, answer="Audit")},
+    ),
 ]

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from jupyterhub.services.auth import HubOAuth, HubOAuthenticated, UserNotAllowed
@@ -205,8 +206,11 @@ class Handler(HubOAuthenticated, RequestHandler):
             static=self.static_url,
             person=self._asker.person.name if self._asker else "",
             tab=values.pop("tab", ""),
+            project_query=values.pop("project_query", ""),
             xsrf=self.xsrf_token.decode(),
             keep=self.xsrf_token.decode() if self._asker else "",
+            notices=self._asker.notices if self._asker else (),
+            now=datetime.now(UTC),
             **values,
         )
 
@@ -242,18 +246,26 @@ class Handler(HubOAuthenticated, RequestHandler):
         except HTTPError as error:
             raise StalePageError from error
 
+    def _is_servers_token(self, model: dict[str, Any]) -> bool:
+        # A server's own token opens this service for the server API, which listens elsewhere. Code in a notebook is
+        # not the person: here it is nobody, or a lead's notebook could read all that the lead may.
+        by_token = getattr(self, "_token_authenticated", False)
+        return by_token and any(scope.startswith("access:servers!server=") for scope in model["scopes"])
+
     def _refuse_weak_token(self, model: dict[str, Any]) -> None:
-        # A server's own token opens this service too, but code in a notebook is not the person: what is sent in a
-        # header must itself be good for acting on the person's servers. A browser's session has a cookie.
+        # What is sent in a header must itself be good for acting on the person's servers. A browser's session has a
+        # cookie.
         if getattr(self, "_token_authenticated", False) and f"servers!user={model['name']}" not in model["scopes"]:
             raise WeakTokenError
 
     async def _identify(self) -> dict[str, Any] | None:
         try:
             model = await self.hub_auth.get_user(self, sync=False)
-            return self.check_hub_user(model) if model else None
+            is_person = model is not None and not self._is_servers_token(model)
+            checked: dict[str, Any] | None = self.check_hub_user(model) if is_person else None
         except UserNotAllowed:
             raise NoAccountError from None
         except HTTPError as error:
             log.warning("The hub could not say who asks: %s", error.log_message)
             raise HubAwayError from error
+        return checked

@@ -39,6 +39,8 @@ class Examine(Acting):
 ROUTES = [
     Route("site/doctor", DoctorPage, {"GET": Rule(Action.SEE_SITE, "The last run of the checks.")}),
     Route(
-        "api/site/doctor", Examine, {"POST": Rule(Action.SEE_SITE, "Run the doctor's checks.", audit="site.examine")}
+        "api/site/doctor",
+        Examine,
+        {"POST": Rule(Action.SEE_SITE, "Run the doctor's checks.", answer="Examined", audit="site.examine")},
     ),
 ]

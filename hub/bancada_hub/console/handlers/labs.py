@@ -9,7 +9,9 @@ from bancada_hub.console.lab import all_labs, lab_model, read_lab, visible_labs
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, remove_lab_lead
+from bancada_hub.projects.limits import change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action
+from bancada_hub.store.labs import LabLimits
 
 LABS_PAGE = PREFIX + "site/labs"
 
@@ -81,6 +83,17 @@ class ChangeLab(Acting):
         self.say(page_of(slug), told("The lab is now called %(title)s.", title=lab.title))
 
 
+class LimitLab(Acting):
+    """POST api/labs/<slug>/limits."""
+
+    async def post(self, slug: str) -> None:
+        """Change what a lab's servers may hold together, unless somebody else changed it after `version`."""
+        limits = LabLimits(memory_limit(self.body["max_memory_gib"]), cpu_limit(self.body["max_cpus"]))
+        lab = await self.do(change_lab_limits, self.store, self.actor, slug, self.body["version"], limits)
+        said = told("The limits of the lab %(slug)s are saved. What runs goes on as it is.", slug=slug)
+        self.say(LABS_PAGE, said, version=lab.version)
+
+
 class CloseLab(Acting):
     """POST api/labs/<slug>/archive and api/labs/<slug>/reopen."""
 
@@ -120,6 +133,11 @@ class RemoveLead(Acting):
 TITLE = Field("title", "what pages call it, 1 to 80 characters")
 SLUG = Field("slug", "its short name, for ever: 1 to 24 of a-z, 0-9 and hyphen, first a letter, last no hyphen")
 NAME = Field("name", "an account name")
+VERSION = Field("version", "the version that was read, so that nobody overwrites what they did not see", int)
+MAX_MEMORY = Field(
+    "max_memory_gib", "the most memory that its servers may hold together, in GiB; null: no limit", float
+)
+MAX_CPUS = Field("max_cpus", "the most CPU that its servers may hold together, in cores; null: no limit", float)
 LEADS = Action.SET_LAB_LEADS
 
 ROUTES = [
@@ -130,34 +148,51 @@ ROUTES = [
         "api/labs",
         Labs,
         {
-            "GET": Rule(Who.ANY_LEAD, "The labs that one may see."),
-            "POST": Rule(Action.CREATE_LAB, "Make a lab.", audit="lab.create", body=(SLUG, TITLE)),
+            "GET": Rule(Who.ANY_LEAD, "The labs that one may see.", answer="Labs"),
+            "POST": Rule(Action.CREATE_LAB, "Make a lab.", answer="Made", audit="lab.create", body=(SLUG, TITLE)),
         },
     ),
-    Route("api/labs/{lab}", Lab, {"GET": Rule(Action.SEE_LAB, "A lab with those of its projects that one leads.")}),
+    Route(
+        "api/labs/{lab}",
+        Lab,
+        {"GET": Rule(Action.SEE_LAB, "A lab with those of its projects that one leads.", answer="Lab")},
+    ),
     Route(
         "api/labs/{lab}/change",
         ChangeLab,
-        {"POST": Rule(Action.CHANGE_LAB, "Change a lab's title.", audit="lab.change", body=(TITLE,))},
+        {"POST": Rule(Action.CHANGE_LAB, "Change a lab's title.", answer="Said", audit="lab.change", body=(TITLE,))},
+    ),
+    Route(
+        "api/labs/{lab}/limits",
+        LimitLab,
+        {
+            "POST": Rule(
+                Action.SET_LAB_LIMITS,
+                "Change what a lab's servers may hold together.",
+                answer="Changed",
+                audit="lab.limits",
+                body=(MAX_MEMORY, MAX_CPUS, VERSION),
+            )
+        },
     ),
     Route(
         "api/labs/{lab}/archive",
         CloseLab,
-        {"POST": Rule(Action.ARCHIVE_LAB, "Close a lab without projects in use.", audit="lab.archive")},
+        {"POST": Rule(Action.ARCHIVE_LAB, "Close a lab without projects in use.", answer="Said", audit="lab.archive")},
     ),
     Route(
         "api/labs/{lab}/reopen",
         CloseLab,
-        {"POST": Rule(Action.ARCHIVE_LAB, "Open a lab again.", audit="lab.reopen")},
+        {"POST": Rule(Action.ARCHIVE_LAB, "Open a lab again.", answer="Said", audit="lab.reopen")},
     ),
     Route(
         "api/labs/{lab}/leads",
         AddLead,
-        {"POST": Rule(LEADS, "Make a person a lead of a lab.", audit="lab.add-lead", body=(NAME,))},
+        {"POST": Rule(LEADS, "Make a person a lead of a lab.", answer="Said", audit="lab.add-lead", body=(NAME,))},
     ),
     Route(
         "api/labs/{lab}/leads/{person}/remove",
         RemoveLead,
-        {"POST": Rule(LEADS, "Take the lead of a lab from a person.", audit="lab.remove-lead")},
+        {"POST": Rule(LEADS, "Take the lead of a lab from a person.", answer="Said", audit="lab.remove-lead")},
     ),
 ]

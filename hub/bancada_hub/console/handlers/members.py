@@ -3,9 +3,10 @@
 from functools import partial
 
 from bancada_hub.console.handlers.acting import Acting
-from bancada_hub.console.handlers.labs import NAME, SLUG, TITLE, page_of
+from bancada_hub.console.handlers.labs import MAX_CPUS, MAX_MEMORY, NAME, SLUG, TITLE, VERSION, page_of
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
+from bancada_hub.projects.limits import change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import (
     NewProject,
     add_member,
@@ -18,6 +19,7 @@ from bancada_hub.projects.projects import (
 from bancada_hub.roles import Action
 from bancada_hub.store import labs
 from bancada_hub.store.database import Store
+from bancada_hub.store.projects import EGRESSES, ProjectLimits
 
 
 class NewProjects(Acting):
@@ -50,6 +52,21 @@ class Change(InProject):
         """Change a project's title, unless somebody else did after `version`."""
         project = await self.do(change_project, self.store, self.actor, slug, self.body["version"], self.body["title"])
         said = told("The project is now called %(title)s.", title=project.title)
+        self.say(await self.back(), said, version=project.version)
+
+
+class Limit(InProject):
+    """POST api/projects/<slug>/limits."""
+
+    async def post(self, slug: str) -> None:
+        """Change what a project's servers may hold together and where they may reach, unless somebody else did."""
+        limits = ProjectLimits(
+            max_memory_bytes=memory_limit(self.body["max_memory_gib"]),
+            max_cpus=cpu_limit(self.body["max_cpus"]),
+            egress=self.body["egress"],
+        )
+        project = await self.do(change_project_limits, self.store, self.actor, slug, self.body["version"], limits)
+        said = told("The limits of %(title)s are saved. They hold from each server's next start.", title=project.title)
         self.say(await self.back(), said, version=project.version)
 
 
@@ -128,7 +145,7 @@ def _lab_slug(store: Store, lab_id: int) -> str:
         return labs.get_lab(session, lab_id).slug
 
 
-VERSION = Field("version", "the version that was read, so that nobody overwrites what they did not see", int)
+EGRESS = Field("egress", "where its servers may reach, from their next start on", choices=EGRESSES)
 LEAD = Field("lead", "whether they lead it", bool)
 AS_LEAD = Field("lead", "whether they lead it", bool, default=False)
 MANAGE = Action.MANAGE_MEMBERS
@@ -137,31 +154,60 @@ ROUTES = [
     Route(
         "api/labs/{lab}/projects",
         NewProjects,
-        {"POST": Rule(Action.CREATE_PROJECT, "Make a project.", audit="project.create", body=(SLUG, TITLE))},
+        {
+            "POST": Rule(
+                Action.CREATE_PROJECT, "Make a project.", answer="Made", audit="project.create", body=(SLUG, TITLE)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/change",
         Change,
         {
             "POST": Rule(
-                Action.CHANGE_PROJECT, "Change a project's title.", audit="project.change", body=(TITLE, VERSION)
+                Action.CHANGE_PROJECT,
+                "Change a project's title.",
+                answer="Changed",
+                audit="project.change",
+                body=(TITLE, VERSION),
+            )
+        },
+    ),
+    Route(
+        "api/projects/{project}/limits",
+        Limit,
+        {
+            "POST": Rule(
+                Action.CHANGE_PROJECT,
+                "Change what a project's servers may hold together, and where they may reach.",
+                answer="Changed",
+                audit="project.limits",
+                body=(MAX_MEMORY, MAX_CPUS, EGRESS, VERSION),
             )
         },
     ),
     Route(
         "api/projects/{project}/archive",
         Close,
-        {"POST": Rule(Action.ARCHIVE_PROJECT, "Close a project: nothing new starts.", audit="project.archive")},
+        {
+            "POST": Rule(
+                Action.ARCHIVE_PROJECT, "Close a project: nothing new starts.", answer="Said", audit="project.archive"
+            )
+        },
     ),
     Route(
         "api/projects/{project}/reopen",
         Close,
-        {"POST": Rule(Action.ARCHIVE_PROJECT, "Open a project again.", audit="project.reopen")},
+        {"POST": Rule(Action.ARCHIVE_PROJECT, "Open a project again.", answer="Said", audit="project.reopen")},
     ),
     Route(
         "api/projects/{project}/members",
         AddMember,
-        {"POST": Rule(MANAGE, "Add a person to a project.", audit="project.add-member", body=(NAME, AS_LEAD))},
+        {
+            "POST": Rule(
+                MANAGE, "Add a person to a project.", answer="Said", audit="project.add-member", body=(NAME, AS_LEAD)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/members/{person}/remove",
@@ -170,6 +216,7 @@ ROUTES = [
             "POST": Rule(
                 MANAGE,
                 "Take a person out of a project, and stop what they have running there.",
+                answer="Said",
                 audit="project.remove-member",
             )
         },
@@ -177,11 +224,15 @@ ROUTES = [
     Route(
         "api/projects/{project}/members/{person}/lead",
         SetLead,
-        {"POST": Rule(MANAGE, "Give or take the lead of a project.", audit="project.set-lead", body=(LEAD,))},
+        {
+            "POST": Rule(
+                MANAGE, "Give or take the lead of a project.", answer="Said", audit="project.set-lead", body=(LEAD,)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/leave",
         Leave,
-        {"POST": Rule(Action.WORK_IN_PROJECT, "Leave a project.", audit="project.remove-member")},
+        {"POST": Rule(Action.WORK_IN_PROJECT, "Leave a project.", answer="Said", audit="project.remove-member")},
     ),
 ]

@@ -17,4 +17,10 @@ class Description(Handler):
         self.send_json(document(self.settings["routes"], bancada.__version__))
 
 
-ROUTES = [Route("api/openapi.json", Description, {"GET": Rule(Who.PERSON, "This description, in OpenAPI 3.1.")})]
+ROUTES = [
+    Route(
+        "api/openapi.json",
+        Description,
+        {"GET": Rule(Who.PERSON, "This description, in OpenAPI 3.1.", answer="OpenApi")},
+    )
+]

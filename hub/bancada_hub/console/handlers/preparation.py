@@ -35,6 +35,6 @@ ROUTES = [
     Route(
         "api/preparation",
         PreparationState,
-        {"GET": Rule(Who.ANYBODY, "How far the site's preparation is.")},
+        {"GET": Rule(Who.ANYBODY, "How far the site's preparation is.", answer="Preparation")},
     )
 ]

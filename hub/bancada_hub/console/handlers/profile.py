@@ -81,10 +81,11 @@ ROUTES = [
         "api/profile",
         Profile,
         {
-            "GET": Rule(Who.PERSON, "One's own account.", with_first_password=True),
+            "GET": Rule(Who.PERSON, "One's own account.", answer="Profile", with_first_password=True),
             "POST": Rule(
                 Who.PERSON,
                 "Keep a choice of language and theme.",
+                answer="Look",
                 audit="person.preferences",
                 body=(LANGUAGE, THEME),
                 with_first_password=True,
@@ -98,6 +99,7 @@ ROUTES = [
             "POST": Rule(
                 Who.PERSON,
                 "Change one's own password.",
+                answer="Said",
                 audit="person.change-password",
                 body=(Field("old", "the present password"), Field("new", "the new one")),
                 with_first_password=True,

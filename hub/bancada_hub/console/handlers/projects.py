@@ -4,18 +4,23 @@ A browser without scripts posts forms here and is sent back to Work; scripts and
 """
 
 import asyncio
+from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
 
 from bancada_hub.console import servers
 from bancada_hub.console.access import Who
+from bancada_hub.console.choice import query_of
 from bancada_hub.console.errors import NotNowError, later
 from bancada_hub.console.handlers.base import Handler
-from bancada_hub.console.projects import Card, Records, own_project, read_records, server_of, work_of
+from bancada_hub.console.projects import Card, Records, own_project, read_records, report_of, server_of, work_of
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
 from bancada_hub.launch.choices import KINDS, Choices, parse_choices
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.plan import plan
+from bancada_hub.launch.room import Offer, check_room
+from bancada_hub.launch.sizes import SIZES
 from bancada_hub.projects.overlay_reset import reset_overlay
 from bancada_hub.roles import Action
 from bancada_hub.store.overlays import OverlayKey
@@ -36,7 +41,9 @@ class ProjectHandler(Handler):
         if self.wants_json:
             self.send_json(value, status)
         else:
-            self.redirect(PREFIX, status=303)
+            # The page that the form stood on may have shown one project alone; it does so again.
+            before = parse_qs(urlsplit(self.request.headers.get("Referer", "")).query)
+            self.redirect(PREFIX + query_of(before.get("project", [""])[0]), status=303)
 
 
 class Projects(Handler):
@@ -58,10 +65,11 @@ class Start(ProjectHandler):
         """Start the person's server of this project, after the same plan that the spawner makes."""
         records, project = await self.own(slug)
         choices = parse_choices(self.body)
-        async with self.recorded(f"project:{project.slug}", kind=choices.kind):
+        chosen = {"kind": choices.kind} | ({"size": choices.size} if choices.size else {})
+        async with self.recorded(f"project:{project.slug}", **chosen):
             await asyncio.to_thread(_check, self, records, project, choices)
             await self.context.starts.begin(
-                records.person.name, project.slug, {"kind": choices.kind, "language": self.look.words.tag}
+                records.person.name, project.slug, {**chosen, "language": self.look.words.tag}
             )
         self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
 
@@ -73,9 +81,8 @@ class Server(ProjectHandler):
         """Answer the state of the person's server of this project."""
         records, project = await self.own(slug)
         found = await server_of(self.context, records, project.slug)
-        report = self.context.reports.latest(records.person.name, project.slug)
-        running = found.phase is servers.Phase.RUNNING
-        self.send_json({**_server(found, self.look.words), "activity": _activity(report) if running else None})
+        report = report_of(self.context, records.person.name, project.slug, found)
+        self.send_json({**_server(found, self.look.words), "activity": _activity(report)})
 
     async def delete(self, slug: str) -> None:
         """Stop the server, or cancel its start."""
@@ -113,7 +120,8 @@ class Reset(ProjectHandler):
 
 def _check(handler: Handler, records: Records, project: Project, choices: Choices) -> None:
     launch = handler.context.launch
-    plan(read_facts(launch, records.person.name, project.slug), choices)
+    made = plan(read_facts(launch, records.person.name, project.slug), choices)
+    check_room(launch.store, launch.site, made)
 
 
 def _reset(handler: Handler, records: Records, project: Project) -> bool:
@@ -140,7 +148,21 @@ def _project(card: Card, words: Words) -> dict[str, object]:
         "title": card.project.title,
         "personal": card.project.personal,
         "image": image,
-        "server": _server(card.server, words),
+        "server": {**_server(card.server, words), "activity": _activity(card.report)},
+        "sizes": [_offer(offer, words) for offer in card.offers.offered] if card.offers else [],
+        "usual_size": card.offers.usual if card.offers else "",
+    }
+
+
+def _offer(offer: Offer, words: Words) -> dict[str, object]:
+    refusal = offer.refusal
+    return {
+        "size": offer.size,
+        "memory_bytes": offer.memory_bytes,
+        "cpus": offer.cpus,
+        "fits": offer.fits,
+        "message": words.gettext(refusal.what) if refusal else "",
+        "fix": words.gettext(refusal.fix) if refusal else "",
     }
 
 
@@ -157,11 +179,12 @@ def _server(server: servers.ServerView, words: Words) -> dict[str, object]:
 
 
 def _activity(report: Report | None) -> dict[str, object] | None:
-    """Say what runs in a server as it reported last; nothing when it has not for long: silence is not idleness."""
+    """Say what runs in a server as it reported last; nothing when it has not: silence is not idleness."""
     if report is None:
         return None
     return {
         "reported_at": report.at.isoformat(timespec="seconds"),
+        "stale": report.stale(datetime.now(UTC)),
         "kernels": len(report.activity.kernels),
         "busy_kernels": report.busy,
         "terminals": len(report.activity.terminals),
@@ -170,25 +193,41 @@ def _activity(report: Report | None) -> dict[str, object] | None:
 
 
 KIND = Field("kind", "“rescue” starts without the person's changes to the environment", default="work", choices=KINDS)
+SIZE = Field("size", "of the server; without one, that of the start before, else “m”", default="", choices=("", *SIZES))
 OWN = Action.WORK_IN_PROJECT
-STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", audit="server.stop")
+STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", answer="UnderWay", audit="server.stop")
 
 ROUTES = [
-    Route("api/projects", Projects, {"GET": Rule(Who.PERSON, "One's own projects, each with its image and server.")}),
+    Route(
+        "api/projects",
+        Projects,
+        {"GET": Rule(Who.PERSON, "One's own projects, each with its image and server.", answer="Projects")},
+    ),
     Route(
         "api/projects/{project}/start",
         Start,
-        {"POST": Rule(OWN, "Start one's own server of a project.", audit="server.start", body=(KIND,))},
+        {
+            "POST": Rule(
+                OWN, "Start one's own server of a project.", answer="UnderWay", audit="server.start", body=(KIND, SIZE)
+            )
+        },
     ),
     Route(
         "api/projects/{project}/server",
         Server,
-        {"GET": Rule(OWN, "The state of one's own server of a project."), "DELETE": STOPS},
+        {"GET": Rule(OWN, "The state of one's own server of a project.", answer="Server"), "DELETE": STOPS},
     ),
     Route("api/projects/{project}/stop", Stop, {"POST": STOPS}),
     Route(
         "api/projects/{project}/reset",
         Reset,
-        {"POST": Rule(OWN, "Throw away one's own changes to a project's environment.", audit="environment.reset")},
+        {
+            "POST": Rule(
+                OWN,
+                "Throw away one's own changes to a project's environment.",
+                answer="EnvironmentReset",
+                audit="environment.reset",
+            )
+        },
     ),
 ]

@@ -8,9 +8,12 @@ from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.handlers.work import preparation_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.host.machine import Machine
+from bancada_hub.launch.admission import Ceiling
+from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.room import Use, capacity_here, machine_of, use_of
 from bancada_hub.roles import Action
-from bancada_hub.store import catalog, people
-from bancada_hub.store.database import Store
+from bancada_hub.store import catalog, people, servers
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class _Figures:
     published: tuple[catalog.Revision, ...]
     people: int
     admins: int
+    held: tuple[servers.HeldServer, ...]
+    use: Use
+    machine: Machine
+    overcommit: float
 
 
 class SitePage(Handler):
@@ -26,7 +33,7 @@ class SitePage(Handler):
 
     async def get(self) -> None:
         """Show the site."""
-        found = await asyncio.to_thread(_read, self.context.launch.store, self.person_name)
+        found = await asyncio.to_thread(_read, self.context.launch, self.person_name)
         self.finish(
             self.page(
                 "site.html",
@@ -40,12 +47,23 @@ class SitePage(Handler):
         )
 
 
-def _read(store: Store, name: str) -> _Figures:
-    records = read_records(store, name)
-    with store.read() as session:
+def _read(launch: LaunchContext, name: str) -> _Figures:
+    records = read_records(launch.store, name)
+    most = capacity_here(launch.site)
+    with launch.store.read() as session:
         everybody = [person for person in people.people(session) if not person.disabled]
         published = catalog.published_revisions(session)
-    return _Figures(records, tuple(published), len(everybody), sum(person.admin for person in everybody))
+        held = servers.held(session)
+    return _Figures(
+        records=records,
+        published=tuple(published),
+        people=len(everybody),
+        admins=sum(person.admin for person in everybody),
+        held=tuple(held),
+        use=use_of(held, Ceiling(most.memory_bytes, most.cpus)),
+        machine=machine_of(launch.site),
+        overcommit=launch.site.server.cpu_overcommit,
+    )
 
 
 ROUTES = [Route("site", SitePage, {"GET": Rule(Action.SEE_SITE, "The page Site.")})]

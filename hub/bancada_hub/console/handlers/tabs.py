@@ -4,9 +4,10 @@ import shutil
 from dataclasses import dataclass
 
 from bancada_hub.console.access import Who
+from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.acting import Acting
 from bancada_hub.console.handlers.work import preparation_part
-from bancada_hub.console.projects import read_records
+from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
 from bancada_hub.gpus.nvml import read_inventory
 from bancada_hub.places import Places
@@ -32,40 +33,67 @@ class Disk:
         return 1 - self.free_bytes / self.total_bytes if self.total_bytes else 0.0
 
 
-class GpusPage(Acting):
+class Tab(Acting):
+    """One of the tabs that show all of a person's projects, or the one that the address chooses."""
+
+    tab = ""
+
+    async def chosen(self) -> tuple[Records, Choice]:
+        """Return the person's records, and which of their projects the page shows; 404 for any other."""
+        records = await self.do(read_records, self.store, self.person_name)
+        return records, choose(records, self.get_query_argument("project", ""))
+
+    def show(self, choice: Choice, **values: object) -> None:
+        """Answer the page."""
+        page = self.page(f"{self.tab}.html", tab=self.tab, choice=choice, project_query=choice.query, **values)
+        self.finish(page)
+
+
+class GpusPage(Tab):
     """GET gpus."""
+
+    tab = "gpus"
 
     async def get(self) -> None:
         """Show the machine's cards, or why none can be read."""
-        self.finish(self.page("gpus.html", tab="gpus", found=await self.do(read_inventory)))
+        _, choice = await self.chosen()
+        self.show(choice, found=await self.do(read_inventory))
 
 
-class ImagesPage(Acting):
+class ImagesPage(Tab):
     """GET images."""
 
+    tab = "images"
+
     async def get(self) -> None:
-        """Show the published images."""
-        records = await self.do(read_records, self.store, self.person_name)
+        """Show the published images, or the one that the chosen project starts from."""
+        records, choice = await self.chosen()
         published = await self.do(_published, self.store)
-        part = preparation_part(self, records)
-        self.finish(self.page("images.html", tab="images", published=published, preparation_part=part))
+        if choice.chosen and records.revision:
+            published = [each for each in published if each.image_key == records.revision.image_key]
+        self.show(choice, published=published, preparation_part=preparation_part(self, records))
 
 
-class StoragePage(Acting):
+class StoragePage(Tab):
     """GET storage."""
+
+    tab = "storage"
 
     async def get(self) -> None:
         """Show the disk that all files are on."""
-        disk = await self.do(_disk, self.context.launch.places)
-        self.finish(self.page("storage.html", tab="storage", disk=disk))
+        _, choice = await self.chosen()
+        self.show(choice, disk=await self.do(_disk, self.context.launch.places))
 
 
-class SnapshotsPage(Acting):
+class SnapshotsPage(Tab):
     """GET snapshots."""
 
-    def get(self) -> None:
+    tab = "snapshots"
+
+    async def get(self) -> None:
         """Say what a snapshot is."""
-        self.finish(self.page("snapshots.html", tab="snapshots"))
+        _, choice = await self.chosen()
+        self.show(choice)
 
 
 def _published(store: Store) -> list[catalog.Revision]:

@@ -1,40 +1,52 @@
 """The page Work: a card a project. `live` is the same page's changing parts, which its script asks for."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from bancada_hub.console import activity, servers
 from bancada_hub.console import preparation as progress
-from bancada_hub.console import servers
 from bancada_hub.console.access import Who
+from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.launch.room import Offers
 
 MOVING_S, WORKING_S, STILL_S = 1, 2, 15
 """Seconds until the page asks again: while a server starts or stops, while the site is prepared, else."""
 
 
-class WorkPage(Handler):
+class _Work(Handler):
+    """Shows a person's projects, or the one that the address chooses."""
+
+    async def chosen(self) -> tuple[Work, Choice]:
+        """Return the projects with their servers; 404 when the address chooses none of the person's."""
+        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
+        choice = choose(records, self.get_query_argument("project", ""))
+        return await work_of(self.context, replace(records, projects=choice.shown)), choice
+
+
+class WorkPage(_Work):
     """The whole page."""
 
     async def get(self) -> None:
         """Show a person's projects."""
-        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
-        work = await work_of(self.context, records)
-        parts = parts_of(self, work)
-        self.finish(self.page("work.html", tab="work", parts=parts, next_s=_next_s(work), work=work))
+        work, choice = await self.chosen()
+        values = {"choice": choice, "project_query": choice.query, "work": work, "next_s": _next_s(work)}
+        self.finish(self.page("work.html", tab="work", parts=parts_of(self, work), **values))
 
 
-class WorkParts(Handler):
+class WorkParts(_Work):
     """The parts that change, each as HTML under its element's id, and when to ask again."""
 
     json_only = True
 
     async def get(self) -> None:
-        """Answer {parts, next_s}."""
-        records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
-        work = await work_of(self.context, records)
-        self.send_json({"parts": parts_of(self, work), "next_s": _next_s(work)})
+        """Answer {parts, notices, next_s}."""
+        work, _ = await self.chosen()
+        notices = self.page("notices.html", tab="work")
+        self.send_json({"parts": parts_of(self, work), "notices": notices, "next_s": _next_s(work)})
 
 
 def parts_of(handler: Handler, work: Work) -> dict[str, str]:
@@ -60,14 +72,31 @@ def preparation_part(handler: Handler, records: Records) -> str:
 
 
 def _card_part(handler: Handler, card: Card) -> str:
+    words, running = handler.look.words, card.server.phase is servers.Phase.RUNNING
     return handler.page(
         "card.html",
         card=card,
         server=card.server,
         phase=card.server.phase.value,
-        state_word=servers.describe(card.server, handler.look.words),
+        state_word=servers.describe(card.server, words),
         state_colour=servers.colour(card.server),
+        activity=activity.describe(card.report, datetime.now(UTC), words) if running else None,
+        chosen=chosen_size(card.offers),
     )
+
+
+def chosen_size(offers: Offers | None) -> str:
+    """Return the size that a start has unless the person chooses another; empty when none fits now.
+
+    It is that of the start before where there is room for it, else the largest smaller one, else any that fits.
+    """
+    if offers is None:
+        return ""
+    sizes = [offer.size for offer in offers.offered]
+    before = sizes.index(offers.usual)
+    fitting = [offer.size for offer in offers.offered if offer.fits]
+    smaller = [size for size in sizes[: before + 1] if size in fitting]
+    return smaller[-1] if smaller else next(iter(fitting), "")
 
 
 def _next_s(work: Work) -> int:

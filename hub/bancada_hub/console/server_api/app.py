@@ -37,7 +37,6 @@ from bancada_hub.store import catalog, notices
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
 
-SHORT_DIGEST = 12
 RESTART = "Stop the project and start it again."
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
 Shape = TypeVar("Shape")
@@ -156,7 +155,8 @@ class Notices(ServerHandler):
             wait_s = float(self.get_query_argument("wait_s", "0"))
         except ValueError as error:
             raise HTTPError(400, "wait_s is not a number") from error
-        found = await self.api.watch.unseen(self.server.person_id, min(max(wait_s, 0.0), LONGEST_WAIT_S))
+        wait_s = min(max(wait_s, 0.0), LONGEST_WAIT_S)
+        found = await self.api.watch.unseen(self.server.person_id, self.server.slug, wait_s)
         self.send({"notices": [asdict(notice) for notice in found]})
 
 
@@ -223,7 +223,7 @@ def project_facts(store: Store, server: ServerIdentity) -> ProjectFacts:
         project=server.slug,
         title=server.project.title,
         image=revision.image_title if revision else "",
-        revision=revision.built.digest.removeprefix("sha256:")[:SHORT_DIGEST] if revision else "",
+        revision=revision.short if revision else "",
     )
 
 

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from bancada.contract import REPORT_INTERVAL_S, Activity
 
 STALE_AFTER = timedelta(seconds=3 * REPORT_INTERVAL_S)
-"""A server that has not reported for so long is not spoken for."""
+"""What a server reported longer ago than this is shown with its age, as the past that it is."""
+
+KEPT_FOR = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Report:
         times = [kernel.last_activity for kernel in self.activity.kernels]
         return max([*times, *self.activity.terminals], default=None)
 
+    def stale(self, now: datetime) -> bool:
+        """Return whether it no longer speaks for its server."""
+        return now - self.at > STALE_AFTER
+
 
 class Reports:
     """The last report of each server."""
@@ -35,14 +41,20 @@ class Reports:
         self._last: dict[tuple[str, str], Report] = {}
 
     def take(self, person: str, slug: str, activity: Activity) -> None:
-        """Keep a report; those of servers that have gone are dropped."""
+        """Keep a report; those of servers that have long gone are dropped."""
         now = datetime.now(UTC)
         self._last[person, slug] = Report(now, activity)
         for key, report in tuple(self._last.items()):
-            if now - report.at > STALE_AFTER:
+            if now - report.at > KEPT_FOR:
                 del self._last[key]
 
-    def latest(self, person: str, slug: str) -> Report | None:
-        """Return a server's last report, unless it is too old to speak for it."""
+    def latest(self, person: str, slug: str, started_at: datetime | None) -> Report | None:
+        """Return a server's last report since it was started, however old; none is not the same as nothing runs.
+
+        Args:
+            person: The account name.
+            slug: The project.
+            started_at: When the server that runs was started: an earlier one's reports do not speak for it.
+        """
         report = self._last.get((person, slug))
-        return report if report and datetime.now(UTC) - report.at <= STALE_AFTER else None
+        return report if report and (started_at is None or report.at >= started_at) else None

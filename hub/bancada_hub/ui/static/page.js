@@ -52,6 +52,47 @@ for (const box of document.querySelectorAll("input[data-look=contrast]")) {
   });
 }
 
+// Notices are dismissed in place; the keyboard goes on at the next one.
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("form[data-dismiss]");
+  if (!form) {
+    return;
+  }
+  event.preventDefault();
+  const reply = await fetch(form.action, {
+    method: "POST",
+    headers: { Accept: "application/json" },
+    body: new URLSearchParams(new FormData(form)),
+  }).catch(() => null);
+  if (!reply || (!reply.ok && reply.status !== 404)) {
+    location.reload();
+    return;
+  }
+  const notices = document.getElementById("notices");
+  const own = form.closest("[data-notice]");
+  const next = own?.nextElementSibling ?? own?.previousElementSibling;
+  if (next) {
+    own.remove();
+    next.querySelector("form[data-dismiss] button").focus();
+  } else {
+    notices.replaceChildren();
+    document.getElementById("main").focus();
+  }
+});
+
+// Who goes where a notice leads has seen it.
+document.addEventListener("click", (event) => {
+  const form = event.target.closest?.("a[data-way]")?.parentElement.querySelector("form[data-dismiss]");
+  if (form) {
+    fetch(form.action, {
+      method: "POST",
+      headers: { Accept: "application/json" },
+      body: new URLSearchParams(new FormData(form)),
+      keepalive: true,
+    }).catch(() => null);
+  }
+});
+
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) {

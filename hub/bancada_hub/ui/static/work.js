@@ -20,24 +20,44 @@ function exactTimes(root) {
   }
 }
 
-// What a person opened, wrote or stands on survives the swap.
+// As the browser writes it, without the page's token, which is another in each answer.
+function bare(html) {
+  const parsed = document.createElement("template");
+  parsed.innerHTML = html;
+  for (const token of parsed.content.querySelectorAll("input[name=_xsrf]")) {
+    token.removeAttribute("value");
+  }
+  return parsed.innerHTML.trim();
+}
+
+// What a person opened, wrote, chose or stands on survives the swap, and nothing is touched that stays as it is.
 function swap(id, html) {
   const element = document.getElementById(id);
-  if (!element || shown.get(id) === html) {
+  const wanted = bare(html);
+  if (!element || shown.get(id) === wanted) {
     return;
   }
+  const chosen = new Map(
+    [...element.querySelectorAll("select[data-chosen]")].map((choice) => [choice.id, choice.value]),
+  );
   const focused = element.contains(document.activeElement) ? document.activeElement : null;
   const hadFocus = focused ? focused.id || "?" : "";
   const open = new Map([...element.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
   const answer = element.querySelector("[data-answer]:not([hidden])");
-  const before = shown.get(id);
   element.innerHTML = html;
-  shown.set(id, html);
+  shown.set(id, wanted);
+  for (const choice of element.querySelectorAll("select")) {
+    const same = [...choice.options].find((option) => option.value === chosen.get(choice.id));
+    if (same && !same.disabled) {
+      same.selected = true;
+      choice.dataset.chosen = "";
+    }
+  }
   for (const fold of element.querySelectorAll("details[id]")) {
     fold.open = open.get(fold.id) ?? fold.open;
   }
   const place = element.querySelector("[data-answer]");
-  if (answer && place && before !== undefined) {
+  if (answer && place) {
     place.replaceWith(answer);
   }
   if (hadFocus) {
@@ -45,6 +65,34 @@ function swap(id, html) {
     (same ?? element.querySelector(".buttons .button") ?? element).focus();
   }
   exactTimes(element);
+}
+
+// Notices come and go one by one, so that a screen reader says each once.
+function swapNotices(html) {
+  const place = document.getElementById("notices");
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html;
+  const number = (notice) => notice.dataset.notice;
+  const wanted = [...fresh.content.querySelectorAll("[data-notice]")];
+  const there = [...place.querySelectorAll("[data-notice]")];
+  if (wanted.map(number).join() === there.map(number).join()) {
+    return;
+  }
+  if (!wanted.length || !there.length) {
+    place.replaceChildren(fresh.content);
+    exactTimes(place);
+    return;
+  }
+  const list = there[0].parentElement;
+  for (const notice of there.filter((one) => !wanted.some((other) => number(other) === number(one)))) {
+    notice.remove();
+  }
+  for (const notice of wanted.filter((one) => !there.some((other) => number(other) === number(one)))) {
+    list.append(notice);
+  }
+  place.querySelector("section > form")?.remove();
+  list.after(...fresh.content.querySelectorAll("section > form"));
+  exactTimes(list);
 }
 
 function plan(seconds) {
@@ -69,7 +117,8 @@ async function refresh() {
     }
     if (reply.ok) {
       const found = await reply.json();
-      const cards = Object.keys(found.parts).filter((id) => id !== "preparation");
+      const cards = Object.keys(found.parts).filter((id) => id.startsWith("project-"));
+      swapNotices(found.notices);
       if (cards.length !== document.querySelectorAll(".cards > .card").length) {
         location.reload();
         return;
@@ -133,5 +182,14 @@ document.addEventListener("visibilitychange", () => {
   }
 });
 
+live.addEventListener("change", (event) => {
+  if (event.target.matches("select")) {
+    event.target.dataset.chosen = "";
+  }
+});
+
+for (const part of [...live.querySelectorAll(".cards > .card"), document.getElementById("preparation")]) {
+  shown.set(part.id, bare(part.innerHTML));
+}
 exactTimes(live);
 plan(Number(live.dataset.nextS));
