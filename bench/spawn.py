@@ -24,7 +24,7 @@ import docker
 from bancada_hub.errors import BancadaError
 from spawning import plain, report
 from spawning.client import BenchError, Signed
-from spawning.own_site import BenchPerson, OwnSite
+from spawning.own_site import BenchPerson, OwnSite, remove_trivial_image
 from spawning.plain import Recipe, read_recipe
 from spawning.report import Goal
 from spawning.stock import OWN_COMMAND, Kind, StockHub
@@ -201,6 +201,7 @@ def _bench(data: Path, port: int, *, keep: bool) -> Iterator[Bench]:
     finally:
         stock.down()
         plain.remove(client)
+        remove_trivial_image(client)
         site.down(remove=not keep)
         shutil.rmtree(folder)
 

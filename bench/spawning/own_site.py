@@ -5,11 +5,12 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import docker
+from docker.errors import ImageNotFound
 
 from bancada_hub.cli.settings import new_settings
 from bancada_hub.installation import Installation, read_installation
@@ -164,6 +165,12 @@ class OwnSite:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BenchError(f"./bancada {arguments[0]} failed:\n{(done.stdout + done.stderr)[-2000:]}")
+
+
+def remove_trivial_image(client: docker.DockerClient) -> None:
+    """Remove that image, if it is there."""
+    with suppress(ImageNotFound):
+        client.images.remove(TRIVIAL_TAG)
 
 
 def import_trivial_image(client: docker.DockerClient) -> str:

@@ -4,16 +4,18 @@ The hub keeps its own database and its proxy; proxy and console are started besi
 killed would leave them behind, holding the ports of their successors.
 """
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
 
 from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation, read_installation
+from bancada_hub.launch.bridge import put_bridge_back
+from bancada_hub.launch.clock import Clock, recorded_starts
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.process import ProcessServer
-from bancada_hub.launch.reap import reap_at_start
 from bancada_hub.launch.walls import keep_walls
 from bancada_hub.launch.warm import warm_in_background
 from bancada_hub.people.authenticator import LocalAccounts
@@ -48,7 +50,7 @@ def _serve(c: Any, installation: Installation) -> None:  # noqa: ANN401
     c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{ports.proxy_api}"
     c.ConfigurableHTTPProxy.auth_token = secret(installation.places.secrets, "proxy-token")
     # A proxy that was restarted has no routes; the hub compares them at this interval (seconds) and puts them back.
-    c.JupyterHub.last_activity_interval = 10
+    c.JupyterHub.last_activity_interval = 5
 
 
 def _keep(c: Any, installation: Installation) -> None:  # noqa: ANN401
@@ -104,7 +106,8 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
     facts = installation.facts
     if server.context.firewall:
         keep_walls(server.context.firewall)
-    reap_at_start(facts.engine_host, LocalAccounts.store, facts.site_id, c.JupyterHub.db_url)
+    put_bridge_back(server.context, facts.gateway)
+    Clock(server.context, recorded_starts(c.JupyterHub.db_url), asyncio.get_running_loop()).begin()
     warm_in_background(server.context)
     c.JupyterHub.spawner_class = server
     c.JupyterHub.allow_named_servers = True

@@ -94,7 +94,8 @@ def settings(site: FirstSite) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def stage(site: FirstSite, settings: None, run_directory: Path) -> Iterator[Stage]:
     for egress in EGRESSES:
-        site.run("project", "create", f"walls-{egress}")
+        made = site.run("project", "create", f"walls-{egress}", "--lab", "lab")
+        assert made.status == 0, made.text
         changed = site.run("project", "change", f"walls-{egress}", "--egress", egress)
         assert changed.status == 0, changed.text
     mine = [word for egress in EGRESSES for word in ("--project", f"walls-{egress}")]

@@ -117,7 +117,8 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(site: FirstSite) -> Iterator[Stage]:
-    site.run("project", "create", "victims")
+    made = site.run("project", "create", "victims", "--lab", "lab")
+    assert made.status == 0, made.text
     ana, bea = Person(site, "hostile-ana"), Person(site, "hostile-bea", "--project", "victims")
     with contextlib.ExitStack() as stack:
         attacker = stack.enter_context(ana.working(ana.own_project(), size="m"))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, update
 
-from bancada_hub.errors import PeopleError
-from bancada_hub.projects.projects import change_project
+from bancada_hub.errors import PeopleError, StaleVersion, StoreError
+from bancada_hub.projects.projects import change_project, remove_member
 from bancada_hub.store import notices, people, trace
 from bancada_hub.store.models import AuditRow
 from tests.hub.domain import ROOT, Town, make_town
@@ -25,13 +25,31 @@ def test_a_change_that_fails_leaves_neither_change_nor_row(town: Town) -> None:
     def fail() -> None:
         with trace.change(town.store, ROOT, "person.add", "person:gil") as made:
             people.set_display_name(made.session, 1, "Changed")
-            raise PeopleError("no")
+            raise StoreError("gone")
 
-    with pytest.raises(PeopleError):
+    with pytest.raises(StoreError):
         fail()
     assert len(town.audited()) == before
     with town.store.read() as session:
         assert people.get_person(session, 1).display_name == ""
+
+
+def test_a_refused_change_leaves_its_reason_and_nothing_else(town: Town) -> None:
+    with pytest.raises(PeopleError) as caught:
+        remove_member(town.store, ROOT, "wheat", "lia")
+    row = town.audited()[0]
+    assert (row.actor, row.action, row.subject) == (ROOT.name, "project.remove-member", "project:wheat")
+    assert (row.result, row.detail) == (trace.REFUSED, {"why": caught.value.what})
+    assert "lia" in town.members("wheat")
+
+
+def test_two_who_change_one_project_leave_two_rows(town: Town) -> None:
+    change_project(town.store, town.actor("lia"), "wheat", 1, "Wheat 2")
+    with pytest.raises(StaleVersion):
+        change_project(town.store, ROOT, "wheat", 1, "Wheat 3")
+    refused, done = town.audited(action="project.change")[:2]
+    assert (done.actor, done.result) == ("lia", trace.DONE)
+    assert (refused.actor, refused.result) == (ROOT.name, trace.REFUSED)
 
 
 @pytest.mark.parametrize("field", ["actor", "action", "subject", "origin", "result", "detail", "at"])

@@ -1,1 +1,1 @@
-"""Graphics cards: which there are, who holds them, who waits."""
+"""The machine's NVIDIA cards: which there are and how well, who holds them, who waits."""

@@ -13,11 +13,13 @@ import docker
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from bancada_hub.errors import EngineError
+from bancada_hub.errors import EngineError, told
 
 T = TypeVar("T")
 THREADS = 8
 TIMEOUT_S = 60
+ANSWER_S = 5
+"""Seconds that a start waits for a sign of the engine before it is refused."""
 
 
 class EngineCalls:
@@ -45,6 +47,21 @@ class EngineCalls:
             EngineError: The engine does not answer, or refused.
         """
         return await asyncio.wrap_future(self.submit(call))
+
+    async def check(self) -> None:
+        """Ask the engine whether it is there, beside the threads, which may all be waiting for it.
+
+        Raises:
+            EngineError: It did not answer within ANSWER_S.
+        """
+        await asyncio.to_thread(self._check)
+
+    def _check(self) -> None:
+        try:
+            docker.APIClient(base_url=self.host, version="auto", timeout=ANSWER_S).close()  # it asks for the version
+        except (DockerException, RequestException) as error:
+            msg = told("The container engine does not answer, so nothing starts. What is running goes on.")
+            raise EngineError(msg, fix="Run: ./bancada doctor") from error
 
     def _call(self, call: Callable[[docker.DockerClient], T]) -> T:
         try:

@@ -3,12 +3,12 @@
 The form, the REST API and the defaults that JupyterHub kept from an earlier start all end in `parse_choices`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from bancada.contract import LANGUAGES
-from bancada_hub.errors import LaunchRefused
+from bancada_hub.errors import LaunchRefused, Told, told
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.sizes import SIZES, Size
 
@@ -41,23 +41,23 @@ def parse_choices(raw: object) -> Choices:
         LaunchRefused: It is not a table of known keys with values of the right type.
     """
     if not isinstance(raw, Mapping):
-        raise _refusal(f"The options must be a table of names and values, not {_type(raw)}.")
+        raise _refusal(told("The options must be a table of names and values, not %(kind)s.", kind=_type(raw)))
     unknown = [key for key in raw if key not in {"kind", "language", "size"}]
     if unknown:
         names = ", ".join(sorted(_quoted(key) for key in unknown))
-        raise _refusal(f"There is no option {names}.")
+        raise _refusal(told("There is no option %(names)s.", names=names))
     kind = raw.get("kind", "work")
     if type(kind) is not str or kind not in KINDS:
-        raise _refusal(f"The option “kind” is {_quoted(kind)}; it can be {' or '.join(KINDS)}.")
+        raise _wrong("kind", kind, KINDS)
     language = raw.get("language", "")
     if type(language) is not str or language not in ("", *LANGUAGES):
-        raise _refusal(f"The option “language” is {_quoted(language)}; it can be {' or '.join(LANGUAGES)}.")
+        raise _wrong("language", language, LANGUAGES)
     return Choices(kind="rescue" if kind == "rescue" else "work", language=language, size=_size(raw.get("size", "")))
 
 
 def _size(value: object) -> Size | Literal[""]:
     if type(value) is not str or value not in ("", *SIZES):
-        raise _refusal(f"The option “size” is {_quoted(value)}; it can be {' or '.join(SIZES)}.")
+        raise _wrong("size", value, SIZES)
     return next((size for size in SIZES if size == value), "")
 
 
@@ -66,8 +66,13 @@ def options_of_form(form: Mapping[str, list[object]]) -> dict[str, object]:
     return {name: values[0] if len(values) == 1 else values for name, values in form.items() if name != "_xsrf"}
 
 
-def _refusal(what: str) -> LaunchRefused:
-    return LaunchRefused(what, fix="Start it from the page Work.", reason=Reason.BAD_OPTIONS)
+def _wrong(name: str, value: object, known: Sequence[str]) -> LaunchRefused:
+    words = {"name": name, "value": _quoted(value), "known": ", ".join(known)}
+    return _refusal(told("The option “%(name)s” is %(value)s; it can be one of these: %(known)s.", **words))
+
+
+def _refusal(what: Told) -> LaunchRefused:
+    return LaunchRefused(what, fix=told("Start it from the page Work."), reason=Reason.BAD_OPTIONS)
 
 
 def _quoted(value: object) -> str:

@@ -138,7 +138,7 @@ def bring_up(
             raise StartAbandonedError
         if _start(client, made):
             return Running(made, address)
-        _remove(client, made)  # another server took the address meanwhile
+        remove_container(client, made)  # another server took the address meanwhile
     raise LaunchRefused(
         told("Every address for servers of this project's kind of network access is in use on this machine."),
         fix=told("Ask somebody to stop a server, or an administrator to choose a larger network.subnet."),
@@ -156,17 +156,25 @@ def verify_image(client: docker.DockerClient, plan: LaunchPlan) -> None:
     try:
         client.images.get(plan.image_digest)
     except ImageNotFound as error:
-        msg = f"The image {plan.image_tag} ({plan.image_digest[:19]}…) is no longer on this machine."
+        msg = told(
+            "The image %(tag)s (%(digest)s…) is no longer on this machine.",
+            tag=plan.image_tag,
+            digest=plan.image_digest[:19],
+        )
         raise LaunchRefused(msg, fix=ask, reason=Reason.IMAGE_MISSING) from error
     try:
         found = client.images.get(plan.image_tag).id or ""
     except ImageNotFound:
         found = ""
     if found != plan.image_digest:
-        names = f"names another image ({found[:19]}…)" if found else "is gone"
-        msg = (
-            f"The image was tampered with: its tag {plan.image_tag} {names}, where {plan.image_digest[:19]}… was built."
-        )
+        words = {"tag": plan.image_tag, "found": found[:19], "built": plan.image_digest[:19]}
+        msg = told("The image was tampered with: its tag %(tag)s is gone, where %(built)s… was built.", **words)
+        if found:
+            msg = told(
+                "The image was tampered with: its tag %(tag)s names another image (%(found)s…), where %(built)s… was "
+                "built.",
+                **words,
+            )
         raise LaunchRefused(msg, fix=ask, reason=Reason.IMAGE_TAMPERED)
 
 
@@ -218,9 +226,33 @@ def remove_containers(
             continue
         if stop_s:
             _stop(client, found["Id"], stop_s)
-        _remove(client, found["Id"])
+        remove_container(client, found["Id"])
         gone.add(start_id)
     return gone - {""}
+
+
+def remove_container(client: docker.DockerClient, container: str) -> None:
+    """Remove a container, whatever it does, and wait until it is gone.
+
+    Raises:
+        EngineError: It does not go.
+    """
+    try:
+        client.api.remove_container(container, v=True, force=True)
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != _CONFLICT:  # somebody else removes it already
+            raise
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while time.monotonic() < deadline:
+        try:
+            client.api.inspect_container(container)
+        except NotFound:
+            return
+        time.sleep(0.05)
+    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
+    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
 
 
 def remove_volumes(client: docker.DockerClient, labels: dict[str, str], *, keep: Collection[str] = ()) -> set[str]:
@@ -251,15 +283,42 @@ def _wish(plan: LaunchPlan) -> int:
 
 
 def _create(client: docker.DockerClient, plan: LaunchPlan, body: dict[str, Any]) -> str:
-    try:
-        made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
-    except APIError as error:
-        if error.status_code != _CONFLICT:
-            raise
-        raise LaunchRefused(
-            "This is being started or stopped at this very moment.", fix="Try again shortly.", reason=Reason.BUSY
-        ) from error
-    return made
+    for may_clear in (True, False):
+        try:
+            made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
+        except APIError as error:
+            if error.status_code != _CONFLICT:
+                raise
+            if not (may_clear and _clear_name(client, plan)):
+                raise _name_kept(plan) from error
+        else:
+            return made
+    raise _name_kept(plan)
+
+
+def _clear_name(client: docker.DockerClient, plan: LaunchPlan) -> bool:
+    """Remove what has a plan's name: a start of the same server that was cut off; say whether it may be free now.
+
+    Raises:
+        LaunchRefused: Somebody else's container has it.
+    """
+    for found in client.api.containers(all=True, filters={"name": f"^/{plan.container_name}$"}):
+        if not plan.key.labels.items() <= (found["Labels"] or {}).items():
+            raise LaunchRefused(
+                told("A container that Bancada did not make has the name %(name)s.", name=plan.container_name),
+                fix=told("Ask an administrator to remove or rename it."),
+                reason=Reason.NAME_TAKEN,
+            )
+        remove_container(client, found["Id"])
+    return True
+
+
+def _name_kept(plan: LaunchPlan) -> LaunchRefused:
+    return LaunchRefused(
+        told("The container engine keeps the name %(name)s for a container that is gone.", name=plan.container_name),
+        fix=told("Try again in a minute; if it happens again, ask an administrator to restart the container engine."),
+        reason=Reason.NAME_TAKEN,
+    )
 
 
 def _start(client: docker.DockerClient, container: str) -> bool:
@@ -287,25 +346,6 @@ def _stop(client: docker.DockerClient, container: str, stop_s: int) -> None:
         return
 
 
-def _remove(client: docker.DockerClient, container: str) -> None:
-    try:
-        client.api.remove_container(container, v=True, force=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if error.status_code != _CONFLICT:  # somebody else removes it already
-            raise
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while time.monotonic() < deadline:
-        try:
-            client.api.inspect_container(container)
-        except NotFound:
-            return
-        time.sleep(0.05)
-    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
-    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
-
-
 def _mounts(plan: LaunchPlan, start_id: str) -> list[dict[str, Any]]:
     # Not “binds”: for those the engine makes a missing source by itself, as root's.
     mounts: list[dict[str, Any]] = [
@@ -331,7 +371,9 @@ def _tmpfs(item: Tmpfs, plan: LaunchPlan) -> str:
 def _overlay_broken(explanation: str) -> LaunchRefused:
     detail = explanation.rsplit("data: ", 1)[-1].rsplit(": ", 1)[-1]
     return LaunchRefused(
-        f"Your changes to the environment could not be mounted ({detail}).",
-        fix="Start in rescue mode, or reset the environment; an administrator finds the details in the log of the hub.",
+        told("Your changes to the environment could not be mounted (%(detail)s).", detail=detail),
+        fix=told(
+            "Start in safe mode, or reset the environment; an administrator finds the details in the log of the hub."
+        ),
         reason=Reason.OVERLAY_BROKEN,
     )

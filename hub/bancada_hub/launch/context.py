@@ -25,6 +25,7 @@ class LaunchContext:
         network: Name of the site's bridge; empty with the process engine.
         server_api: Where servers reach the console's server API.
         firewall: The site's; None with the process engine.
+        subnet: The bridge's, with which it is made again when it is gone.
     """
 
     site_id: str
@@ -35,6 +36,7 @@ class LaunchContext:
     network: str = ""
     server_api: str = ""
     firewall: Firewall | None = None
+    subnet: str = ""
 
     @classmethod
     def of(cls, installation: Installation, store: Store) -> "LaunchContext":
@@ -48,6 +50,7 @@ class LaunchContext:
             engine_host=facts.engine_host,
             network=facts.network,
             firewall=Firewall.of(installation) if facts.engine_host else None,
+            subnet=facts.subnet,
             server_api=f"http://{facts.gateway}:{Ports.from_base(installation.site.port).server_api}{API_PATH}",
         )
 

@@ -17,12 +17,14 @@ from bancada.contract import parse_start_failure
 from bancada_hub.errors import EngineError, HostError, LaunchRefused, told
 from bancada_hub.launch import container
 from bancada_hub.launch.calls import EngineCalls
+from bancada_hub.launch.ending import how_it_ended
 from bancada_hub.launch.environment import with_hub
 from bancada_hub.launch.names import START_LABEL, ServerKey
 from bancada_hub.launch.plan import LaunchPlan
 from bancada_hub.launch.planned import WAITING, PlannedServer
 from bancada_hub.launch.ready import wait_until_ready
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.refusal import refused_inside
 
 T = TypeVar("T")
 
@@ -51,6 +53,10 @@ class DockerServer(PlannedServer, DockerSpawner):
             return call(client, *args, **kwargs)
 
         return await self.calls.run(with_client)
+
+    async def check_engine(self) -> None:
+        """Refuse a start while the engine is silent, before anything is made."""
+        await self.calls.check()
 
     async def clear_leftovers(self, made: LaunchPlan) -> None:
         """Remove every container and volume of this server."""
@@ -91,15 +97,17 @@ class DockerServer(PlannedServer, DockerSpawner):
         if not self.object_id:
             return 0
         try:
-            status = await self.engine(container.exit_status, self.object_id)
+            ending = await self.engine(how_it_ended, self.object_id)
         except EngineError as error:
             self.log.warning("%s: %s", self._log_name, error.what)
             return None
-        if status is not None:
-            self.log.warning("%s has ended with status %s", self._log_name, status)
-            if self.key:
-                self.clean_later(self.key, self.start_id)
-        return status
+        if ending is None:
+            return None
+        self.log.warning("%s has ended with status %s: %s", self._log_name, ending.status, ending.cause)
+        await self.note_end(ending)  # before what shows how it ended is removed
+        if self.key:
+            self.clean_later(self.key, self.start_id)
+        return ending.status
 
     async def stop(self, now: bool = False) -> None:
         """End the container and remove all that its start made."""
@@ -137,11 +145,11 @@ class DockerServer(PlannedServer, DockerSpawner):
         log = await self.engine(container.last_words, self.object_id)
         failure = parse_start_failure(log)
         if failure:
-            return LaunchRefused(failure.sentence, reason=failure.reason)
+            return refused_inside(failure)
         status = await self.engine(container.exit_status, self.object_id)
         self.log.error("%s ended with status %s. The end of its log:\n%s", self._log_name, status, log[-4000:])
         return LaunchRefused(
-            f"JupyterLab ended before it was ready (exit status {status}).",
-            fix="Try again; if it happens again, ask an administrator to look at: ./bancada logs",
+            told("JupyterLab ended before it was ready (exit status %(status)s).", status=status),
+            fix=told("Try again; if it happens again, ask an administrator to look at: ./bancada logs"),
             reason=Reason.ENDED,
         )

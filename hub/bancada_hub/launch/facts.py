@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from bancada_hub.errors import told
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.plan import Facts, What, Where, Who
 from bancada_hub.launch.room import sizes_here
@@ -46,17 +47,26 @@ def preparation(taken: list[steps.Step], now: datetime) -> str:
     """Say how far the site's preparation is; empty when there is none, or it is done."""
     for step in taken:
         if step.state == steps.FAILED:
-            return f"The image could not be prepared: “{step.title}” failed. Ask an administrator."
+            return told(
+                "The image could not be prepared: “%(step)s” failed. Ask an administrator.", step=told(step.title)
+            )
         if step.stalled(now):
-            return f"The preparation of the image has stopped at “{step.title}”. Ask an administrator."
+            return told(
+                "The preparation of the image has stopped at “%(step)s”. Ask an administrator.", step=told(step.title)
+            )
     ahead = [step for step in taken if step.state != steps.DONE]
     if not ahead:
         return ""
     current = ahead[0]
     spent_s = (now - current.started_at).total_seconds() if current.started_at else 0.0
     left_s = max(current.expected_s - spent_s, 0.0) + sum(step.expected_s for step in ahead[1:])
-    place = f"step {current.position} of {len(taken)}, {current.title}"
-    return f"The image is still being prepared: {place}, about {max(round(left_s, -1), 10):.0f} s left."
+    return told(
+        "The image is still being prepared: step %(position)d of %(steps)d, %(title)s, about %(left)d s left.",
+        position=current.position,
+        steps=len(taken),
+        title=told(current.title),
+        left=max(round(left_s, -1), 10),
+    )
 
 
 def _where(project: projects.Project, *, member: bool) -> Where:

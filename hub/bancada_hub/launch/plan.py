@@ -18,6 +18,7 @@ from bancada_hub.launch.environment import Inside, server_environment
 from bancada_hub.launch.names import PLAN_LABEL, START_LABEL, ServerKey, container_name, volume_name
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.sizes import MIB, Limits, Size, Sizes, Ulimit, default_size
+from bancada_hub.naming import shown
 from bancada_hub.places import Places
 from bancada_hub.store.projects import Egress
 from bancada_images.sources import PackageSources
@@ -259,20 +260,24 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
 def _person(who: Who | None) -> Who:
     if who is None:
         raise LaunchRefused(
-            "This account is not known here any more.", fix="Sign out and in again.", reason=Reason.UNKNOWN_PERSON
+            told("This account is not known here any more."),
+            fix=told("Sign out and in again."),
+            reason=Reason.UNKNOWN_PERSON,
         )
     if who.disabled:
-        raise LaunchRefused("This account is disabled.", fix="Ask an administrator.", reason=Reason.DISABLED)
+        raise LaunchRefused(
+            told("This account is disabled."), fix=told("Ask an administrator."), reason=Reason.DISABLED
+        )
     if who.must_change_password:
         raise LaunchRefused(
-            "Somebody else knows this account's password.",
-            fix="Choose one of your own first.",
+            told("Somebody else knows this account's password."),
+            fix=told("Choose one of your own first."),
             reason=Reason.PASSWORD_TO_CHANGE,
         )
     if not _ACCOUNT.fullmatch(who.name):
         raise LaunchRefused(
-            f"The account name “{who.name}” cannot be used on a machine: small letters, digits and . _ - can.",
-            fix="Ask an administrator.",
+            told("The account name “%(name)s” cannot be used on a machine.", name=shown(who.name)),
+            fix=told("Ask an administrator: small letters, digits and . _ - can be in a name."),
             reason=Reason.UNKNOWN_PERSON,
         )
     return who
@@ -281,8 +286,8 @@ def _person(who: Who | None) -> Who:
 def _project(facts: Facts, who: Who) -> Where:
     if not facts.server_name:
         raise LaunchRefused(
-            "Work is always in a project.",
-            fix="Open the page Work and start from one of your projects.",
+            told("Work is always in a project."),
+            fix=told("Open the page Work and start from one of your projects."),
             reason=Reason.UNNAMED_SERVER,
         )
     if facts.where is None:
@@ -292,8 +297,11 @@ def _project(facts: Facts, who: Who) -> Where:
         raise _not_yours(facts.server_name, who, Reason.NOT_A_MEMBER)
     if facts.where.archived:
         raise LaunchRefused(
-            f"The project “{facts.where.slug}” is archived: its files are kept, and nothing starts in it.",
-            fix="Ask a lead of its lab to open it again, or work in another project.",
+            told(
+                "The project “%(slug)s” is archived: its files are kept, and nothing starts in it.",
+                slug=facts.where.slug,
+            ),
+            fix=told("Ask a lead of its lab to open it again, or work in another project."),
             reason=Reason.ARCHIVED,
         )
     return facts.where
@@ -328,19 +336,23 @@ def _egress(facts: Facts, where: Where) -> Egress:
 
 def _not_yours(slug: str, who: Who, reason: Reason) -> LaunchRefused:
     return LaunchRefused(
-        f"{who.name} has no project “{slug}”.", fix="Ask its lead to be added, or work in another one.", reason=reason
+        told("%(name)s has no project “%(slug)s”.", name=who.name, slug=shown(slug)),
+        fix=told("Ask its lead to be added, or work in another one."),
+        reason=reason,
     )
 
 
 def _revision(facts: Facts) -> What:
     what = facts.what
     if what is None:
-        fix = "" if facts.preparation else "Ask an administrator to run ./bancada up"
-        raise LaunchRefused(facts.preparation or "The site has no image yet.", fix=fix, reason=Reason.NO_IMAGE_YET)
+        fix = "" if facts.preparation else told("Ask an administrator to run ./bancada up")
+        missing = facts.preparation or told("The site has no image yet.")
+        raise LaunchRefused(missing, fix=fix, reason=Reason.NO_IMAGE_YET)
     for tree in (what.lower, what.server_environment):
         if not _TREE.fullmatch(tree):
-            msg = f"The image's record names an impossible folder, “{tree}”."
-            raise LaunchRefused(msg, fix="Ask an administrator to run ./bancada up", reason=Reason.ENVIRONMENT_MISSING)
+            msg = told("The image's record names an impossible folder, “%(tree)s”.", tree=shown(tree))
+            fix = told("Ask an administrator to run ./bancada up")
+            raise LaunchRefused(msg, fix=fix, reason=Reason.ENVIRONMENT_MISSING)
     return what
 
 

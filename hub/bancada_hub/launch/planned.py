@@ -12,9 +12,10 @@ from typing import Any, ClassVar, TypeVar
 from jupyterhub.spawner import Spawner
 from traitlets import default
 
-from bancada_hub.errors import BancadaError, LaunchRefused
+from bancada_hub.errors import BancadaError, EngineError, LaunchRefused, StoreError, told
 from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.ending import Ending, tell_ended
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.names import ServerKey, new_start_id
 from bancada_hub.launch.plan import LaunchPlan, plan
@@ -24,6 +25,7 @@ from bancada_hub.launch.room import check_room, claim_room
 from bancada_hub.projects.folders import Tenant, prepare_folders
 from bancada_hub.projects.identities import Identity
 from bancada_hub.store import overlays, servers
+from bancada_hub.store.people import find_person
 
 T = TypeVar("T")
 Stage = tuple[int, str]
@@ -37,11 +39,16 @@ class PlannedServer(Spawner):
     """A server that is started from a plan and from nothing else. The hub's configuration sets `context` once."""
 
     context: ClassVar[LaunchContext]
+    live: ClassVar[dict[str, "PlannedServer"]] = {}
+    """Every start that is under way or up, from before it makes anything until nothing of it is left."""
+
+    being_cleaned: ClassVar[set[str]] = set()
     _cleaning: ClassVar[dict[ServerKey, "asyncio.Task[None]"]] = {}
 
     server: Any  # JupyterHub's, untyped
     start_id = ""
     key: ServerKey | None = None
+    came_up = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - JupyterHub's
         super().__init__(*args, **kwargs)
@@ -60,7 +67,7 @@ class PlannedServer(Spawner):
             try:
                 parse_choices(options)
             except LaunchRefused as refused:
-                raise spawn_exception(refused) from refused
+                raise spawn_exception(refused, options.get("language")) from refused
             return options
 
         return checked
@@ -73,11 +80,13 @@ class PlannedServer(Spawner):
     async def start(self) -> str:
         """Start the server; returns its address."""
         self.start_id = new_start_id()
+        self.live[self.start_id] = self
         made: LaunchPlan | None = None
         try:
-            made = await self._planned()
-            self.key = made.key
-            return await self._bring_up(made)
+            planned = await self._planned()
+            await self.check_engine()
+            made, self.key = planned, planned.key
+            address = await self._bring_up(made)
         except asyncio.CancelledError:
             self.abandon()
             if made:
@@ -85,11 +94,15 @@ class PlannedServer(Spawner):
             self.server = None  # else JupyterHub tells the browser that the server is ready
             raise
         except Exception as error:
-            if made:
+            if made and isinstance(error, EngineError):
+                self.clean_later(made.key, self.start_id)  # a silent engine would keep the person waiting for the words
+            elif made:
                 await self._clean_quietly(made.key, self.start_id)
             if isinstance(error, BancadaError):
-                raise spawn_exception(error) from error
+                raise spawn_exception(error, await asyncio.to_thread(self._language)) from error
             raise
+        self.came_up = True
+        return address
 
     async def progress(self) -> AsyncIterator[dict[str, object]]:
         """Yield what the start is doing, for as long as JupyterHub listens."""
@@ -112,11 +125,34 @@ class PlannedServer(Spawner):
         super().load_state(state)
         self.start_id = state.get("start_id", "")
         self.key = ServerKey(*state["server"]) if "server" in state else None
+        if self.start_id:
+            self.live[self.start_id] = self
+            self.came_up = True
 
     def clear_state(self) -> None:
         """Forget the server that was."""
         super().clear_state()
-        self.start_id, self.key = "", None
+        self.live.pop(self.start_id, None)
+        self.start_id, self.key, self.came_up = "", None, False
+
+    async def note_end(self, ending: Ending) -> None:
+        """Tell the person, once, that a server which had come up has ended without being stopped."""
+        if not self.came_up:
+            return
+        self.came_up = False
+        try:
+            await asyncio.to_thread(self._tell_ended, self.user.name, ending)
+        except BancadaError as error:
+            self.log.error("%s has not been told of its end: %s", self._log_name, error)  # noqa: TRY400
+
+    def _tell_ended(self, name: str, ending: Ending) -> None:
+        with self.context.store.write() as session:
+            tell_ended(session, name, self.name, ending)
+
+    async def end_quietly(self) -> None:
+        """Stop a server of which its person has been told otherwise."""
+        self.came_up = False
+        await self.stop()
 
     async def stop(self, now: bool = False) -> None:
         """End the server and leave nothing of it."""
@@ -137,6 +173,9 @@ class PlannedServer(Spawner):
         """Remove all that one start made, however far it came."""
         raise NotImplementedError
 
+    async def check_engine(self) -> None:
+        """Refuse a start, before anything is made, on an engine that cannot make it now."""
+
     async def clear_leftovers(self, made: LaunchPlan) -> None:
         """Remove what earlier starts of this server left."""
         raise NotImplementedError
@@ -154,9 +193,19 @@ class PlannedServer(Spawner):
         lowers = made.overlay.lowers if made.overlay else ()
         for tree in (made.mounts[0].source, *lowers):
             if not (tree / "bin" / "python").exists():
-                msg = f"The environment {tree} is missing or incomplete."
-                fix = "Ask an administrator to run ./bancada up, which makes it again."
+                msg = told("The environment %(tree)s is missing or incomplete.", tree=tree)
+                fix = told("Ask an administrator to run ./bancada up, which makes it again.")
                 raise LaunchRefused(msg, fix=fix, reason=Reason.ENVIRONMENT_MISSING)
+
+    def _language(self) -> object:
+        """Return the language that the person reads: of their profile, else of the page that they started from."""
+        of_page = self.user_options.get("language") if isinstance(self.user_options, dict) else ""
+        try:
+            with self.context.store.read() as session:
+                person = find_person(session, self.user.name)
+        except StoreError:
+            return of_page
+        return (person.language if person else "") or of_page
 
     def at(self, stage: Stage) -> None:
         """Tell how far the start is."""
@@ -179,6 +228,7 @@ class PlannedServer(Spawner):
         """Clean up without anybody waiting; the next start of the same server does wait."""
         if key in self._cleaning:
             return  # its own start waits for it, and removes whatever is left
+        self.being_cleaned.add(start_id)
         task = asyncio.create_task(self._clean_quietly(key, start_id))
         self._cleaning[key] = task
         task.add_done_callback(lambda _: self._cleaning.pop(key, None))
@@ -189,8 +239,11 @@ class PlannedServer(Spawner):
         try:
             await self.clean_up(key, start_id)
         except BancadaError as error:
-            # The reason of the failed start is what a person must see; the next start, or the hub's, tries again.
+            # The reason of the failed start is what a person must see; the reconciler tries again.
             self.log.error("Cleaning up after %s failed: %s", self._log_name, error)  # noqa: TRY400
+        finally:
+            self.live.pop(start_id, None)  # what is left now, the reconciler removes
+            self.being_cleaned.discard(start_id)
 
     async def _bring_up(self, made: LaunchPlan) -> str:
         cleaning = self._cleaning.get(made.key)
@@ -254,5 +307,7 @@ def claim(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
             overlays.release(session, before)
         if not overlays.hold(session, key, start_id):
             raise LaunchRefused(
-                "Your environment is in use by another server.", fix="Stop that one first.", reason=Reason.OVERLAY_HELD
+                told("Your environment is in use by another server."),
+                fix=told("Stop that one first."),
+                reason=Reason.OVERLAY_HELD,
             )

@@ -14,8 +14,9 @@ from typing import Any
 from jupyterhub.utils import random_port
 
 from bancada.contract import parse_start_failure
-from bancada_hub.errors import LaunchRefused
+from bancada_hub.errors import LaunchRefused, told
 from bancada_hub.launch import processes
+from bancada_hub.launch.ending import Cause, Ending
 from bancada_hub.launch.environment import with_hub
 from bancada_hub.launch.names import ServerKey, container_name
 from bancada_hub.launch.on_host import HostView
@@ -24,6 +25,7 @@ from bancada_hub.launch.plan import LaunchPlan
 from bancada_hub.launch.planned import WAITING, PlannedServer
 from bancada_hub.launch.ready import wait_until_ready
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.refusal import refused_inside
 
 STOP_S = 10.0
 LOOPBACK = "127.0.0.1"
@@ -58,6 +60,7 @@ class ProcessServer(PlannedServer):
             return 0
         status = processes.exit_status(self.known)
         if status is not None and self.key:
+            await self.note_end(Ending(status, Cause.ITSELF))
             self.clean_later(self.key, self.start_id)
         return status
 
@@ -125,11 +128,11 @@ class ProcessServer(PlannedServer):
         log = self._log_file(self.start_id).read_text(errors="replace")[-20_000:]
         failure = parse_start_failure(log)
         if failure:
-            return LaunchRefused(failure.sentence, reason=failure.reason)
+            return refused_inside(failure)
         self.log.error("%s ended. The end of its log:\n%s", self._log_name, log[-4000:])
         return LaunchRefused(
-            "JupyterLab ended before it was ready.",
-            fix="Try again; if it happens again, ask an administrator to look at: ./bancada logs",
+            told("JupyterLab ended before it was ready."),
+            fix=told("Try again; if it happens again, ask an administrator to look at: ./bancada logs"),
             reason=Reason.ENDED,
         )
 

@@ -24,7 +24,7 @@ class Reason(StrEnum):
     NO_WALLS = "no-walls"
     NO_ADDRESS = "no-address"
     EGRESS = "egress"
-    BUSY = "busy"
+    NAME_TAKEN = "name-taken"
     OVERLAY_HELD = "overlay-held"
     OVERLAY_BROKEN = "overlay-broken"
     FOLDERS = "folders"

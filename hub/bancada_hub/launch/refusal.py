@@ -4,8 +4,10 @@ import logging
 
 from jupyterhub.spawner import SpawnException
 
-from bancada_hub.errors import BancadaError, EngineError, HostError, LaunchRefused, Reader, StoreError
+from bancada.contract import StartFailure
+from bancada_hub.errors import BancadaError, EngineError, HostError, LaunchRefused, Reader, StoreError, Told, told
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.ui.language import Words, words
 
 _REASONS: tuple[tuple[type[BancadaError], Reason], ...] = (
     (EngineError, Reason.ENGINE),
@@ -15,7 +17,29 @@ _REASONS: tuple[tuple[type[BancadaError], Reason], ...] = (
 _WRONG, _REFUSED, _UNAVAILABLE = 400, 409, 503
 
 
-def spawn_exception(error: BancadaError) -> SpawnException:
+_INSIDE = {
+    "home": told("Your home folder cannot be used as it is. Ask an administrator."),
+    "runtime": told("The folder for running programs is not yours alone. Ask an administrator."),
+    "project": told("The project's folder cannot be written. Ask an administrator."),
+    "environment": told(
+        "Your environment did not come up as it must: start in safe mode, and free some space or reset the environment."
+    ),
+    "mounts": told("Not all of your folders were mounted as they must be. Ask an administrator."),
+    "cards": told("The server saw a card that it has no lease of, so it did not start. Ask an administrator."),
+    "walls": told("The walls around your server are not as they must be, so it did not start. Ask an administrator."),
+}
+"""What a server's own checks found, by their fixed word, for readers of another language than their sentences'."""
+
+
+def refused_inside(failure: StartFailure) -> LaunchRefused:
+    """Return the refusal for a check that failed inside: its own sentence, or in another language one of its kind."""
+    what = Told(failure.sentence)
+    general = _INSIDE.get(failure.reason)
+    what.template, what.values = (general or what), {}
+    return LaunchRefused(what, reason=failure.reason)
+
+
+def spawn_exception(error: BancadaError, language: object = "") -> SpawnException:
     """Return what JupyterHub raises for one of our errors.
 
     What only an administrator can mend is shown to the person in one sentence, with whom to ask; the hub's log has
@@ -23,15 +47,17 @@ def spawn_exception(error: BancadaError) -> SpawnException:
 
     Args:
         error: Ours.
+        language: What the person reads, `en` or `pt-BR`; anything else is English.
     """
+    said = words("pt_BR" if language == "pt-BR" else "en")
     if isinstance(error, LaunchRefused):
         status = _WRONG if error.reason == Reason.BAD_OPTIONS else _REFUSED
-        return _told(SpawnException(_sentence(error.what, error.fix), reason=error.reason, status_code=status))
+        return _told(SpawnException(_sentence(error.what, error.fix, said), reason=error.reason, status_code=status))
     reason = next((word for kind, word in _REASONS if isinstance(error, kind)), Reason.ENDED)
     if error.reader is Reader.RESEARCHER:
-        return _told(SpawnException(_sentence(error.what, error.fix), reason=reason, status_code=_UNAVAILABLE))
+        return _told(SpawnException(_sentence(error.what, error.fix, said), reason=reason, status_code=_UNAVAILABLE))
     logging.getLogger(__name__).error("%s", error)
-    sentence = _sentence(error.what, "Ask an administrator.")
+    sentence = _sentence(error.what, told("Ask an administrator."), said)
     return _told(SpawnException(sentence, reason=reason, log_message=str(error), status_code=_UNAVAILABLE))
 
 
@@ -41,6 +67,8 @@ def _told(exception: SpawnException) -> SpawnException:
     return exception
 
 
-def _sentence(what: str, fix: str) -> str:
+def _sentence(what: str, fix: str, said: Words) -> str:
+    if said.language != "en":
+        what, fix = (said.gettext(text) if isinstance(text, Told) else text for text in (what, fix))
     end = "" if not fix or fix.endswith((".", "…")) else "."
     return f"{what} {fix}{end}".strip()

@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, ClassVar
 
+from jupyterhub.apihandlers.auth import OAuthAuthorizeHandler
 from jupyterhub.auth import Authenticator
 from jupyterhub.handlers.login import LoginHandler
+from tornado.web import HTTPError
 
 from bancada_hub.people.sign_in import sign_in
 from bancada_hub.store import people, projects
@@ -23,6 +26,19 @@ class SignInHandler(LoginHandler):
         return super()._render(*arguments, locked_s=max(left.total_seconds(), 1.0) if left else 0.0, **values)
 
 
+class OpenServerHandler(OAuthAuthorizeHandler):
+    """Where a running server sends a browser that it does not know yet."""
+
+    async def get(self) -> None:
+        """Let its people in; to everybody else a server that runs looks like one that is not there."""
+        try:
+            await super().get()
+        except HTTPError as error:
+            if error.status_code != HTTPStatus.FORBIDDEN:
+                raise
+            raise HTTPError(HTTPStatus.NOT_FOUND) from error
+
+
 class LocalAccounts(Authenticator):
     """Accounts of Bancada's own database. Groups are our projects: the hub mirrors them and decides nothing.
 
@@ -32,8 +48,8 @@ class LocalAccounts(Authenticator):
     store: ClassVar[Store]
 
     def get_handlers(self, app: Any) -> list[tuple[str, type]]:  # noqa: ANN401 - JupyterHub's signature
-        """Return the sign-in page."""
-        return [("/login", SignInHandler)]
+        """Return the handlers that take the places of JupyterHub's own."""
+        return [("/login", SignInHandler), ("/api/oauth2/authorize", OpenServerHandler)]
 
     def normalize_username(self, username: str) -> str:
         """Return the name as it is: a name is a key, and lower-casing would make two names one."""

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import Forbidden, NotFound
+from bancada_hub.errors import PeopleError
 from bancada_hub.roles import Actor
 from bancada_hub.store.database import Store
 from bancada_hub.store.models import AuditRow, LedgerRow
@@ -137,7 +137,7 @@ def change(store: Store, actor: Actor, action: str, subject: str) -> Iterator[Ch
             made = Change(session)
             yield made
             audit(session, Entry(actor, action, subject, DONE, made.detail))
-    except (Forbidden, NotFound) as refused:
+    except PeopleError as refused:
         with store.write() as session:
             audit(session, Entry(actor, action, subject, REFUSED, {"why": refused.what}))
         raise

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import requests
@@ -40,6 +41,25 @@ def test_while_the_hub_is_away_pages_say_so_and_recover(running: RunningSite) ->
         running.start("hub")
     wait_until(ready, "optics is found again")
     assert late.sign_in("ana").status_code == 200
+    ana.api("DELETE", "projects/optics/server")
+
+
+def test_a_killed_proxy_has_its_routes_back_within_ten_seconds(running: RunningSite) -> None:
+    """Measured from its death on, its own start included: the hub puts them back by itself."""
+    ana = Browser(running)
+    ana.sign_in("ana")
+    assert ana.api("POST", "projects/optics/start", json={}).status_code == 202
+    wait_until(lambda: ana.api("GET", "projects/optics/server").json().get("state") == "running", "optics runs")
+    died = time.monotonic()
+    running.end("proxy", signal.SIGKILL)
+    running.start("proxy")
+
+    def back() -> bool:
+        page = ana.get("/services/bancada/", allow_redirects=False)
+        server = requests.get(running.url + "/user/ana/optics/", timeout=5, allow_redirects=False)
+        return page.status_code == 200 and server.text == "hello from /user/ana/optics/"
+
+    wait_until(back, "both routes are back", 10 - (time.monotonic() - died))
     ana.api("DELETE", "projects/optics/server")
 
 

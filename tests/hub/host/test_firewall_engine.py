@@ -1,5 +1,6 @@
 """The firewall as nftables holds it: put in force, taken away by others, put back, told apart."""
 
+import ipaddress
 import socket
 import subprocess
 import time
@@ -115,12 +116,12 @@ def test_a_record_that_cannot_be_read_is_made_again(rules: Rules, tmp_path: Path
 
 def test_nothing_on_this_machine_answers_where_servers_without_names_ask(rules: Rules) -> None:
     """A name server on all addresses would answer an engine that forwards questions from here."""
-    with socket.create_server((NO_RESOLVER, 0)) as listener:
-        address = listener.getsockname()
-        socket.create_connection(address, timeout=5).close()
-        rules.firewall.ensure()
+    rules.firewall.ensure()
+    beside = str(ipaddress.ip_address(NO_RESOLVER) - 1)
+    with socket.create_server((NO_RESOLVER, 0)) as listener, socket.create_server((beside, 0)) as other:
+        socket.create_connection(other.getsockname(), timeout=5).close()
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(address, timeout=5)
+            socket.create_connection(listener.getsockname(), timeout=5)
 
 
 def test_down_removes_the_table_and_only_it(rules: Rules) -> None:

@@ -20,6 +20,7 @@ from bancada_hub.host.firewall_rules import Wall
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.network import ensure_network
+from bancada_hub.launch.planned import PlannedServer
 from bancada_hub.places import Places
 from bancada_hub.site import Site
 from bancada_hub.store import catalog, overlays, people, projects, servers
@@ -85,6 +86,11 @@ def standin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def image(engine_client: docker.DockerClient) -> str:
     """The id of an image with nothing in it but folders."""
+    return make_image(engine_client)
+
+
+def make_image(client: docker.DockerClient) -> str:
+    """Import the image into an engine; returns its id."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for folder in FOLDERS:
@@ -94,8 +100,8 @@ def image(engine_client: docker.DockerClient) -> str:
         for name in ("passwd", "group", "gitconfig"):
             tar.addfile(tarfile.TarInfo(f"etc/{name}"))
     repository, tag = TAG.split(":")
-    engine_client.api.import_image_from_data(stream.getvalue(), repository=repository, tag=tag)
-    return str(engine_client.images.get(TAG).id)
+    client.api.import_image_from_data(stream.getvalue(), repository=repository, tag=tag)
+    return str(client.images.get(TAG).id)
 
 
 @pytest.fixture
@@ -146,6 +152,8 @@ def spawner(stage: Stage) -> Iterator[Spawn]:
     database.add(row)
     database.commit()
     DockerServer.context = stage.context
+    for memory in (PlannedServer.live, PlannedServer.being_cleaned):
+        memory.clear()  # as in a new hub
 
     def make(name: str = "main", config: Config | None = None, options: dict[str, Any] | None = None) -> DockerServer:
         settings = {

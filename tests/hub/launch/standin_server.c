@@ -1,4 +1,4 @@
-/* A server of 60 lines in place of JupyterLab: answers 200 to everything on port 8888, or does what the file
+/* A server of 70 lines in place of JupyterLab: answers 200 to everything on port 8888, or does what the file
    /opt/bancada/behaviour says: "refuse" prints the contract's line and exits with 78, "crash" exits with 3,
    "silent" never answers. Linked statically, it runs in an image that holds nothing else. */
 #include <arpa/inet.h>
@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char ANSWER[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+/* Made anew by every process: a server that answers with the same number is the same server, with its memory. */
+static unsigned long long memory;
 
 static void end(int signal) { (void)signal; _exit(0); }
 
@@ -19,10 +20,13 @@ static int serve(void) {
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 16)) return 4;
     for (;;) {
-        char request[4096];
+        char request[4096], answer[160], body[40];
+        int length = snprintf(body, sizeof body, "{\"memory\": \"%016llx\"}", memory);
+        int size = snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+                            length, body);
         int caller = accept(listener, NULL, NULL);
         if (caller < 0) continue;
-        if (read(caller, request, sizeof request) > 0) write(caller, ANSWER, sizeof ANSWER - 1);
+        if (read(caller, request, sizeof request) > 0) write(caller, answer, size);
         close(caller);
     }
 }
@@ -34,6 +38,11 @@ int main(void) {
     if (file) {
         if (!fgets(behaviour, sizeof behaviour, file)) behaviour[0] = 0;
         fclose(file);
+    }
+    FILE *source = fopen("/dev/urandom", "r");
+    if (source) {
+        if (fread(&memory, sizeof memory, 1, source) != 1) memory = 1;
+        fclose(source);
     }
     FILE *mark = fopen("/opt/env/started", "a");
     if (mark) {

@@ -18,7 +18,7 @@ from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.names import ServerKey
 from bancada_hub.launch.plan import plan
 from bancada_hub.launch.planned import PlannedServer
-from bancada_hub.launch.reap import reap
+from bancada_hub.launch.reconcile import Known, reconcile
 from bancada_hub.store import people, projects
 from tests.hub.launch.conftest import SITE_ID, TAG, Spawn, Stage
 
@@ -277,7 +277,7 @@ async def test_a_restarted_hub_takes_a_running_server_over(stage: Stage, spawner
     before = spawner()
     await before.start()
     state = before.get_state()
-    assert reap(stage.context.engine_host, stage.store, SITE_ID, {before.start_id}) == set()
+    assert reconcile(stage.context, lambda: Known(frozenset({before.start_id}))) == ([], [])
     after = spawner()
     after.load_state(state)
     assert await after.poll() is None
@@ -288,7 +288,7 @@ async def test_a_restarted_hub_takes_a_running_server_over(stage: Stage, spawner
 async def test_a_hub_that_was_killed_leaves_nothing_for_long(stage: Stage, spawner: Spawn) -> None:
     lost = spawner()
     await lost.start()
-    assert reap(stage.context.engine_host, stage.store, SITE_ID, set()) == {lost.start_id}
+    assert reconcile(stage.context, Known)[1] == []
     assert stage.leftovers() == []
     await spawner().start()
     again = spawner()

@@ -54,6 +54,24 @@ def test_no_other_spelling_signs_in(site: RunningSite, name: str) -> None:
     assert "do not belong together" in page.text
 
 
+def test_a_server_of_somebody_elses_is_not_there(site: RunningSite) -> None:
+    """A running server sends a browser to the hub, which answers as for one that never was (issue 3)."""
+    owner, stranger = Browser(site), Browser(site)
+    assert owner.sign_in("ana").status_code == 200
+    assert stranger.sign_in("bia").status_code == 200
+    users = f"{site.url}/hub/api/users/ana"
+    started = requests.post(f"{users}/servers/optics", headers=token_of(owner, "ana"), timeout=60)
+    assert started.status_code in {201, 202}, started.text
+    back = "/user/ana/optics/oauth_callback"
+    asked = f"/hub/api/oauth2/authorize?client_id=jupyterhub-user-ana-optics&response_type=code&redirect_uri={back}"
+    assert owner.get(asked, allow_redirects=False).headers["Location"].startswith(f"{back}?code=")
+    pages = [stranger.get(address) for address in (asked, "/user/ana/nothing/lab", "/user/nobody/optics/lab")]
+    assert [page.status_code for page in pages] == [404, 404, 404]
+    assert all("<h1>Nothing here</h1>" in page.text for page in pages), pages[0].text
+    console = {"Authorization": f"token {secret(site.installation.places.secrets, 'console-token')}"}
+    assert requests.delete(f"{users}/servers/optics", headers=console, timeout=60).status_code in {202, 204}
+
+
 def test_a_disabled_person_starts_nothing_and_what_runs_goes_on(site: RunningSite) -> None:
     browser = Browser(site)
     assert browser.sign_in("ana").status_code == 200

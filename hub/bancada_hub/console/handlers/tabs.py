@@ -4,12 +4,12 @@ import shutil
 from dataclasses import dataclass
 
 from bancada_hub.console.access import Who
-from bancada_hub.console.cards import read_cards
 from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.acting import Acting
 from bancada_hub.console.handlers.work import preparation_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.gpus.nvml import read_inventory
 from bancada_hub.places import Places
 from bancada_hub.store import catalog
 from bancada_hub.store.database import Store
@@ -57,7 +57,7 @@ class GpusPage(Tab):
     async def get(self) -> None:
         """Show the machine's cards, or why none can be read."""
         _, choice = await self.chosen()
-        self.show(choice, found=await self.do(read_cards))
+        self.show(choice, found=await self.do(read_inventory))
 
 
 class ImagesPage(Tab):

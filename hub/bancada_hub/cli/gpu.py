@@ -1,0 +1,99 @@
+"""`bancada gpu list|show`: the machine's cards, as the driver has them now."""
+
+import argparse
+
+from bancada_hub.cli.table import add_verb, rows, say
+from bancada_hub.gpus.inventory import Card, Instance, Inventory, card_json, resolve
+from bancada_hub.gpus.nvml import read_inventory
+
+GIB = 2**30
+NO_VALUE = "–"  # noqa: RUF001 - the sign that all pages have for it
+LEVELS = {
+    0: "the same board",
+    10: "one PCIe switch",
+    20: "several PCIe switches",
+    30: "one host bridge",
+    40: "one NUMA node",
+    50: "across the machine",
+}
+
+
+def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the noun."""
+    parser = subparsers.add_parser("gpu", help="the machine's NVIDIA cards: list, show")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add_verb(verbs, "list", "which cards there are, and how they are", _list)
+    show = add_verb(verbs, "show", "a card with everything that the driver says of it", _show)
+    show.add_argument("uuid", help="its UUID, or the first 8 characters or more of it")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    found = read_inventory()
+    return say(arguments, found.as_json(), list_words(found))
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    card = resolve(read_inventory(), arguments.uuid)
+    return say(arguments, card_json(card), show_words(card))
+
+
+def list_words(found: Inventory) -> str:
+    """Return the cards as a table, below it those that do not answer."""
+    if found.reason:
+        return found.reason
+    cells = [
+        (card.uuid, card.model or unknown(card, "model"), memory(card), use(card), card.health.state)
+        for card in found.cards
+    ]
+    aside = [f"set aside: {each.uuid or f'card {each.index}'}: {each.reason}" for each in found.set_aside]
+    remarks = [f"{card.uuid}: {reason}" for card in found.cards for reason in card.health.reasons]
+    table = rows(("uuid", "model", "memory", "use", "health"), cells) if cells else "No card can be used."
+    return "\n".join([table, *remarks, *aside, f"driver {found.driver}"])
+
+
+def show_words(card: Card) -> str:
+    """Return all of one card."""
+    values = [
+        ("model", card.model or unknown(card, "model")),
+        ("memory", memory(card)),
+        ("use", use(card)),
+        ("health", " ".join([card.health.state, *card.health.reasons])),
+        ("bus", card.pci or unknown(card, "pci")),
+        ("NUMA node", unknown(card, "numa_node") if card.numa_node is None else card.numa_node),
+        ("compute", card.capability or unknown(card, "capability")),
+        ("processes", _processes(card)),
+        *(("MIG", _instance(each)) for each in card.instances),
+        *((f"to {uuid}", LEVELS.get(level, f"level {level}")) for uuid, level in card.near),
+        *(("NVLink to", place) for place in card.nvlinks),
+    ]
+    return f"{card.uuid} (card {card.index} now)\n{rows(('', ''), values).lstrip()}"
+
+
+def unknown(card: Card, name: str) -> str:
+    """Return what stands for a value that was not read: never 0."""
+    return f"{NO_VALUE} ({card.why(name) or 'not read'})"
+
+
+def memory(card: Card) -> str:
+    """Return how much memory is used of how much."""
+    if card.memory_bytes is None:
+        return unknown(card, "memory_bytes")
+    used = NO_VALUE if card.used_bytes is None else f"{card.used_bytes / GIB:.1f}"
+    return f"{used} of {card.memory_bytes / GIB:.1f} GiB"
+
+
+def use(card: Card) -> str:
+    """Return how busy a card is."""
+    return unknown(card, "use_ratio") if card.use_ratio is None else f"{card.use_ratio:.0%}"
+
+
+def _instance(instance: Instance) -> str:
+    size = NO_VALUE if instance.memory_bytes is None else f"{instance.memory_bytes / GIB:.1f}"
+    used = NO_VALUE if instance.used_bytes is None else f"{instance.used_bytes / GIB:.1f}"
+    return f"{instance.uuid} {instance.name or ''} {used} of {size} GiB"
+
+
+def _processes(card: Card) -> str:
+    if card.processes is None:
+        return unknown(card, "processes")
+    return " ".join(map(str, card.processes)) or "none"

@@ -1,0 +1,117 @@
+"""The hub's clock: what there is against what there must be, from the hub's start on, in a thread of its own.
+
+A silent engine or database never holds up the hub: it is said once in the log, and the next look tries again.
+"""
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from bancada_hub.errors import BancadaError
+from bancada_hub.launch.context import LaunchContext
+from bancada_hub.launch.names import ServerKey, container_name
+from bancada_hub.launch.planned import PlannedServer
+from bancada_hub.launch.reconcile import FOR_HUB, Action, Kind, Known, reconcile, summary
+
+EVERY_S = 10.0
+"""Seconds between two looks."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Reconciles a site again and again.
+
+    Args:
+        context: The site.
+        records: Says which starts the hub's own records name, and their servers.
+        loop: The hub's.
+    """
+
+    context: LaunchContext
+    records: Callable[[], dict[str, str]]
+    loop: asyncio.AbstractEventLoop
+
+    def begin(self, every_s: float | None = None) -> threading.Event:
+        """Look now and every so many seconds; returns what ends that when it is set."""
+        over = threading.Event()
+        threading.Thread(target=self._run, args=(every_s or EVERY_S, over), name="clock", daemon=True).start()
+        return over
+
+    def known(self) -> Known:
+        """Return what the hub knows: its records, and what its spawners are at."""
+        recorded = self.records()
+        live = list(PlannedServer.live.items())
+        return Known(
+            starts=frozenset({*recorded, *(start for start, _ in live), *list(PlannedServer.being_cleaned)}),
+            up=frozenset(start for start, server in live if server.came_up and not server.pending),
+            names=frozenset({*recorded.values(), *(container_name(server.key) for _, server in live if server.key)}),
+        )
+
+    def tick(self) -> list[Action]:
+        """Look once and do what is to be done; returns what that was."""
+        actions, failed = reconcile(self.context, self.known)
+        if actions:
+            _log.warning("Reconciled: %s", summary(actions))
+        for words in failed:
+            _log.error("Could not %s", words)
+        for action in (action for action in actions if action.kind in FOR_HUB):
+            asyncio.run_coroutine_threadsafe(self._at_hub(action), self.loop)
+        return actions
+
+    async def _at_hub(self, action: Action) -> None:
+        server = PlannedServer.live.get(action.start_id)
+        if server is None or server.pending or not server.came_up:
+            return  # somebody was faster
+        if action.kind is Kind.STOP:
+            await server.end_quietly()
+        await server.poll_and_notify()
+
+    def _run(self, every_s: float, over: threading.Event) -> None:
+        said = ""
+        while not over.is_set():
+            try:
+                self.tick()
+                if said:
+                    _log.warning("Everything answers again")
+                said = ""
+            except (BancadaError, SQLAlchemyError, OSError) as error:
+                if str(error) != said:  # once, not at every look
+                    _log.error("Nothing can be reconciled now: %s", error)
+                said = str(error)
+            over.wait(every_s)
+
+
+def recorded_starts(hub_database_url: str) -> Callable[[], dict[str, str]]:
+    """Return what reads the starts of running servers from the hub's database, each with its container's name.
+
+    Needed until a restarted hub has read them itself.
+
+    Args:
+        hub_database_url: Where JupyterHub keeps its tables; only read.
+    """
+    engine = create_engine(hub_database_url)
+
+    def read() -> dict[str, str]:
+        if not inspect(engine).has_table("spawners"):
+            return {}
+        with engine.connect() as connection:
+            rows = connection.execute(text("SELECT state FROM spawners WHERE server_id IS NOT NULL"))
+            return starts_of(state for (state,) in rows)
+
+    return read
+
+
+def starts_of(states: Iterable[str | None]) -> dict[str, str]:
+    """Return the starts that the hub's records of its spawners name."""
+    read: list[Any] = [json.loads(state) for state in states if state]
+    named = [state for state in read if isinstance(state, dict) and state.get("start_id") and state.get("server")]
+    return {state["start_id"]: container_name(ServerKey(*state["server"])) for state in named}

@@ -1,0 +1,214 @@
+"""Random crashes in a row: what was running goes on if it can, nothing is lost or left over, and no page is wrong."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import requests
+from docker.errors import APIError
+
+from bancada_hub.store import overlays, people, projects, servers
+from bancada_hub.store.trace import verify
+from tests.crash.site import PEOPLE, PROGRAMS, PROJECTS, CrashSite
+from tests.hub.console.running import PASSWORD, Browser, hidden
+
+QUIET_WITHIN_S = 90.0
+Server = tuple[str, str]
+"""A person's name and a project's slug."""
+
+EVENTS = (
+    ("hub",),
+    ("console",),
+    ("proxy",),
+    ("engine",),
+    ("hub", "console", "proxy"),
+    ("hub", "engine"),
+    ("hub", "console", "proxy", "engine"),
+    ("container",),
+    ("hang",),
+)
+
+
+@dataclass
+class Person:
+    """Somebody with an open page, which outlives every crash."""
+
+    name: str
+    browser: Browser
+    token: str = ""
+
+    def ask(self, method: str, path: str) -> requests.Response:
+        headers = {"Accept": "application/json", "X-XSRFToken": self.token, "Sec-Fetch-Mode": "cors"}
+        options = {"json": {}} if method == "POST" else {}
+        return self.browser.request(method, f"/services/bancada/api/{path}", headers=headers, timeout=15, **options)
+
+
+@dataclass
+class Crashes:
+    """A run: `run(count)` fails with the seed and what came before."""
+
+    site: CrashSite
+    seed: int
+    people: dict[str, Person] = field(default_factory=dict)
+    memory: dict[Server, str] = field(default_factory=dict)
+    asked: set[Server] = field(default_factory=set)
+    told: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        for name in PEOPLE:
+            browser = Browser(self.site)  # type: ignore[arg-type] # it needs no more of a site than its url
+            reply = browser.sign_in(name, PASSWORD)
+            assert reply.status_code == 200, reply.text[:300]
+            page = browser.get("/services/bancada/")
+            self.people[name] = Person(name, browser, hidden(page.text, "data-xsrf"))
+        self.rows = self.count_rows()
+
+    def run(self, count: int) -> None:
+        """Crash so many times."""
+        for number in range(1, count + 1):
+            self.asked.clear()
+            for _ in range(self.random.randint(1, 3)):
+                self.act()
+            until = time.monotonic() + self.random.random() * 1.5
+            self.poll(lambda until=until: time.monotonic() >= until, "the instant has come")  # type: ignore[misc]
+            event = self.random.choice(EVENTS)
+            self.told.append(f"{number}: {'+'.join(event)}")
+            self.counts["+".join(event)] += 1
+            try:
+                self.crash(event)
+                self.settle()
+                self.check(event)
+            except (AssertionError, requests.RequestException, APIError) as error:
+                raise AssertionError(f"seed {self.seed}, after {self.told[-4:]}: {error}") from error
+
+    def act(self) -> None:
+        """Start or stop something, without waiting for it."""
+        server = (self.random.choice(PEOPLE), self.random.choice(PROJECTS))
+        self.asked.add(server)
+        name, slug = server
+        start = self.random.random() < (0.35 if server in self.memory else 0.9)
+        path = f"projects/{slug}/start" if start else f"projects/{slug}/stop"
+        self.told.append(f"{'start' if start else 'stop'} {name}/{slug}")
+        reply = self.people[name].ask("POST", path)
+        self.counts[f"{'start' if start else 'stop'} {reply.status_code}"] += 1
+        assert reply.status_code in {202, 200, 400, 409, 503}, f"{path}: {reply.status_code} {reply.text[:300]}"
+
+    def crash(self, event: tuple[str, ...]) -> None:
+        """Let things die, all at one instant."""
+        pids = {name: self.site.pid(name) for name in event if name in PROGRAMS}
+        if "container" in event:
+            running = self.site.containers(running=True)
+            for container in self.random.sample(sorted(running.values()), min(1, len(running))):
+                with contextlib.suppress(APIError):  # it is being removed already
+                    self.site.client.api.remove_container(container, force=True)
+        if "hang" in event:
+            self.hang()
+        for pid in filter(None, pids.values()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if "engine" in event:
+            self.site.engine.kill()
+            self.site.engine.start()
+
+    def hang(self) -> None:
+        """Stop the engine where it stands; pages must answer meanwhile."""
+        daemon = self.site.engine._daemon
+        assert daemon is not None
+        os.kill(daemon.pid, signal.SIGSTOP)
+        try:
+            for person in self.people.values():
+                begun = time.monotonic()
+                assert person.ask("GET", "projects").status_code == 200, "pages answer while the engine hangs"
+                assert time.monotonic() - begun < 5
+        finally:
+            os.kill(daemon.pid, signal.SIGCONT)
+
+    def settle(self) -> None:
+        """Wait until everything answers and nothing moves."""
+        self.why = ""
+        self.poll(self.quiet, "everything is quiet")
+
+    def quiet(self) -> bool:
+        """Say whether pages, engine and database agree and nothing moves; keeps why not."""
+        try:
+            shown = self.states()
+            running, everything = self.site.containers(running=True), self.site.containers(running=False)
+            volumes = self.site.volumes()
+        except (requests.RequestException, APIError) as error:
+            self.why = str(error)[:300]
+            return False
+        with self.site.store.read() as session:
+            locks, shares = set(overlays.held(session)), {row.start_id for row in servers.held(session)}
+        up = [server for server, state in shown.items() if state == "running"]
+        starts = set(running)
+        moving = [f"{server}: {state}" for server, state in shown.items() if state not in {"running", "stopped"}]
+        same = set(everything) == starts == volumes == locks == shares and len(up) == len(starts)
+        self.why = (
+            f"moving {moving}, up {up}, containers {everything}, volumes {volumes}, locks {locks}, shares {shares}"
+        )
+        return same and not moving and all(map(self.site.pid, PROGRAMS))
+
+    def states(self) -> dict[Server, str]:
+        """Return what everybody's pages say of their servers."""
+        found = {}
+        for name, person in self.people.items():
+            reply = person.ask("GET", "projects")
+            if reply.status_code != 200:
+                assert reply.status_code in {302, 401, 403, 404, 502, 503}, f"{reply.status_code}: {reply.text[:300]}"
+                raise requests.ConnectionError(f"{reply.status_code}")
+            listed = {item["slug"]: item["server"]["state"] for item in reply.json()["projects"]}
+            found |= {(name, slug): listed[slug] for slug in PROJECTS}
+        return found
+
+    def check(self, event: tuple[str, ...]) -> None:
+        """Look at everything once it is quiet."""
+        before, self.memory = self.memory, {}
+        for server, state in self.states().items():
+            if state == "running":
+                self.memory[server] = self.memory_of(server)
+        self.counts["running after it"] += len(self.memory)
+        assert len(set(self.memory.values())) == len(self.memory), "each route leads to a server of its own"
+        if not {"engine", "container"} & set(event):
+            for server in before.keys() - self.asked:
+                self.counts["lived through it"] += 1
+                assert self.memory.get(server) == before[server], f"{server} did not live through it"
+        if "engine" in event:
+            assert not set(before.values()) & set(self.memory.values()), "nothing outlives the engine unseen"
+        assert self.count_rows() == self.rows
+        with self.site.store.read() as session:
+            assert verify(session) == []
+
+    def memory_of(self, server: Server) -> str:
+        """Return what a server keeps in its memory, asked through the proxy."""
+        name, slug = server
+        found = ""
+
+        def answers() -> bool:
+            nonlocal found
+            with contextlib.suppress(requests.RequestException, ValueError, KeyError):
+                address = f"{self.site.url}/user/{name}/{slug}/api"
+                found = requests.get(address, timeout=5, allow_redirects=False).json()["memory"]
+            return bool(found)
+
+        self.poll(answers, f"the route of {server} is there")
+        return found
+
+    def count_rows(self) -> tuple[int, ...]:
+        """Return how many people, projects and memberships there are."""
+        with self.site.store.read() as session:
+            everything = projects.all_projects(session)
+            counts = [projects.count_members(session, project.id) for project in everything]
+            return (len(people.people(session)), len(everything), *counts)
+
+    def poll(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + QUIET_WITHIN_S
+        while not done():
+            assert time.monotonic() < deadline, f"not within {QUIET_WITHIN_S:.0f} s: {what}; {getattr(self, 'why', '')}"
+            time.sleep(0.1)

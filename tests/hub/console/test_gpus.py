@@ -1,0 +1,40 @@
+"""The page GPUs over a stand-in for the driver's library: cards in rows, those that do not answer with the reason."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hub.console.running import Browser, RunningSite
+from tests.standin.nvml.driver import StandInDriver, build, card, scenario, uuid
+
+
+def test_cards_are_shown_with_memory_use_and_health(
+    running: RunningSite, ana: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = StandInDriver(build(tmp_path), tmp_path / "scenario.json")
+    waits = {"corrected": 0, "uncorrected": 4, "pending": True, "failed": False}
+    cards = (card(0), card(1, remapped=waits), card(2, mig_mode=1), card(3, utilization=None), card(4, lost=True))
+    driver.write(scenario(*cards))
+    running.end("console")
+    with monkeypatch.context() as patched:
+        for name, value in driver.environment.items():
+            patched.setenv(name, value)
+        running.start("console")
+    try:
+        page = ana.get("/services/bancada/gpus").text
+    finally:
+        running.end("console")
+        running.start("console")
+    assert "4 cards on this host." in page
+    assert all(uuid(number) in page for number in range(4))
+    assert "0.0 GiB of 80.0 GiB" in page
+    assert "Needs attention" in page
+    assert "A repair of its memory waits" in page
+    assert "(MIG does not report use)" in page
+    assert "(Not Supported)" in page
+    assert "Card 4" in page
+    assert "This card fell off the bus" in page
+
+
+def test_a_machine_without_cards_says_why(ana: Browser) -> None:
+    assert "No NVIDIA driver on this host (libnvidia-ml.so.1 not found)" in ana.get("/services/bancada/gpus").text
