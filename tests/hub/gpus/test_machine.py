@@ -221,5 +221,6 @@ TestQueue.settings = settings(
     max_examples=25,
     stateful_step_count=30,
     deadline=None,
+    derandomize=True,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # making an example small takes minutes here
 )

@@ -26,7 +26,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 def test_the_index_is_the_same_however_it_came_about(steps):
     queue: Waiting[Request] = Waiting()
     for step in steps:
