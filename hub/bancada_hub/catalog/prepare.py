@@ -17,7 +17,7 @@ import docker
 
 from bancada.errors import BancadaError
 from bancada_hub.installation import Installation
-from bancada_hub.store import catalog, steps
+from bancada_hub.store import catalog, servers, steps
 from bancada_hub.store.database import Store
 from bancada_images.base import ensure_base
 from bancada_images.build import BuiltImage, build_image
@@ -35,6 +35,7 @@ BEAT_S = 5.0
 QUICK_S = {"docker": 4.0, "process": 1.0}
 """Seconds; a step that took less found its work done: the shortest real one took 7 s in a container, 2 s without."""
 
+MOST_NAMED = 5
 FIRST_IMAGE = "minimal"
 BASE, SERVER, IMAGE, TREE = "base", "server-environment", "image", "work-environment"
 STEPS = {
@@ -172,17 +173,34 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
             cancelled=never,
         )
     with _recorded(workshop, TREE) as step:
-        tree = _lay_out(workshop.client, image, places.lowers / _short(image.id), step)
+        tree = _lay_out(workshop, image, places.lowers / _short(image.id), step)
     return _revision(image, tree, server)
 
 
-def _lay_out(client: docker.DockerClient, image: BuiltImage, target: Path, step: "_Step") -> Layout:
+def _lay_out(workshop: Workshop, image: BuiltImage, target: Path, step: "_Step") -> Layout:
+    assert workshop.client is not None  # noqa: S101 - `prepare` chose by it
     if target.exists() and verify_layout(target):
-        # The kernel does not refuse this while the tree is mounted: a server that runs on it loses files it has not
-        # read yet, as it already may have by the change. The guide says to stop servers first.
+        require_nobody_runs(workshop.store, target)
         step.say("changed on disk: laid out again")
         remove_layout(target)
-    return lay_out(client, image.id, "/opt/env", target, step.say)
+    return lay_out(workshop.client, image.id, "/opt/env", target, step.say)
+
+
+def require_nobody_runs(store: Store, tree: Path) -> None:
+    """Make sure that no server runs, or is about to: the kernel lets a tree be removed under those who use it.
+
+    Raises:
+        BancadaError: Servers run; the message says whose.
+    """
+    with store.read() as session:
+        running = [f"{row.person_name} in {row.project_slug}" for row in servers.held(session)]
+    if running:
+        msg = f"{tree} has changed on disk and must be made again, and servers run that may use it: {_listed(running)}."
+        raise BancadaError(msg, fix="Have them stopped, then run ./bancada up again.")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 
 def _require_untouched(tree: Layout) -> None:

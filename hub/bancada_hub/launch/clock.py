@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import create_engine, inspect, text
@@ -34,11 +34,13 @@ class Clock:
         context: The site.
         records: Says which starts the hub's own records name, and their servers.
         loop: The hub's.
+        said: What was said of the look before.
     """
 
     context: LaunchContext
     records: Callable[[], dict[str, str]]
     loop: asyncio.AbstractEventLoop
+    said: dict[str, str] = field(default_factory=dict)
 
     def begin(self, every_s: float | None = None) -> threading.Event:
         """Look now and every so many seconds; returns what ends that when it is set."""
@@ -59,13 +61,16 @@ class Clock:
     def tick(self) -> list[Action]:
         """Look once and do what is to be done; returns what that was."""
         actions, failed = reconcile(self.context, self.known)
-        if actions:
-            _log.warning("Reconciled: %s", summary(actions))
-        for words in failed:
-            _log.error("Could not %s", words)
+        self._say("Reconciled", summary(actions))
+        self._say("Could not", "; ".join(failed))
         for action in (action for action in actions if action.kind in FOR_HUB):
             asyncio.run_coroutine_threadsafe(self._at_hub(action), self.loop)
         return actions
+
+    def _say(self, what: str, words: str) -> None:
+        if words and self.said.get(what) != words:  # once, not at every look
+            _log.warning("%s: %s", what, words)
+        self.said[what] = words
 
     async def _at_hub(self, action: Action) -> None:
         server = PlannedServer.live.get(action.start_id)

@@ -3,6 +3,7 @@
 `create_body` is the whole request, made of the plan and of the hub's variables and of nothing else.
 """
 
+import subprocess
 import threading
 import time
 from collections.abc import Collection, Iterator
@@ -28,6 +29,7 @@ OOM_SCORE_ADJUST = 500
 """When this machine itself runs out of memory, the kernel ends people's servers before hub, console or database."""
 
 _CONFLICT = 409
+_MOUNTED = "volume has active mounts"
 _ADDRESS_TAKEN = "Address already in use"
 _STRIDE = 61
 _NO_NAMES: dict[str, dict[str, list[str]]] = {"none": {"Dns": [NO_RESOLVER], "DnsOptions": ["timeout:1", "attempts:1"]}}
@@ -262,12 +264,28 @@ def remove_volumes(client: docker.DockerClient, labels: dict[str, str], *, keep:
         start_id = (volume["Labels"] or {}).get(START_LABEL, "")
         if start_id in keep:
             continue
-        try:
-            client.api.remove_volume(volume["Name"])
-        except NotFound:
-            continue
+        remove_volume(client, volume["Name"])
         gone.add(start_id)
     return gone - {""}
+
+
+def remove_volume(client: docker.DockerClient, name: str) -> bool:
+    """Remove a volume that no container uses; return whether it is gone.
+
+    An engine (20.10, for one) that kept its containers alive through a restart of its own takes their volumes for used
+    until the next one. Then the mount at least is ended, so that the overlay's folders are free for the next server.
+    """
+    try:
+        client.api.remove_volume(name)
+    except NotFound:
+        return True
+    except APIError as error:
+        if _MOUNTED not in str(error.explanation):
+            raise
+        mounted = client.api.inspect_volume(name)["Mountpoint"]
+        subprocess.run(["umount", mounted], capture_output=True, check=False)  # refused while anything uses it
+        return False
+    return True
 
 
 def _addresses(client: docker.DockerClient, plan: LaunchPlan) -> Iterator[str]:

@@ -17,7 +17,7 @@ from requests.exceptions import RequestException
 from sqlalchemy.orm import Session
 
 from bancada_hub.errors import EngineError, told
-from bancada_hub.launch.container import remove_container
+from bancada_hub.launch.container import remove_container, remove_volume
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.names import ROLE_LABEL, SERVER_ROLE, SITE_LABEL, START_LABEL, network_name
 from bancada_hub.launch.network import ensure_network
@@ -203,8 +203,7 @@ def _do(context: LaunchContext, client: docker.DockerClient | None, action: Acti
     elif client is not None and action.kind is Kind.REMOVE_CONTAINER:
         remove_container(client, action.subject)
     elif client is not None and action.kind is Kind.REMOVE_VOLUME:
-        with contextlib.suppress(NotFound):
-            client.api.remove_volume(action.subject)
+        remove_volume(client, action.subject)
     elif client is not None and action.kind is Kind.REMOVE_NETWORK:
         with contextlib.suppress(NotFound):
             client.api.remove_network(action.subject)

@@ -61,7 +61,7 @@ def test_of_two_open_projects_one_tells_a_notice(running: RunningSite, mia: str)
             wait_until(
                 lambda slug=slug: browser.api("GET", f"projects/{slug}/server").json()["state"] == "running", slug
             )
-        servers = [Server(running, token_of(mia, slug)) for slug in ("optics", "slow")]
+        servers = [Server(running, token_of(running, mia, slug)) for slug in ("optics", "slow")]
         number = add(running, mia, WORDS)[0]
         answers = [server.ask("GET", "/notices").json()["notices"] for server in servers]
         assert [[one["id"] for one in found] for found in answers] == [[number], []]
@@ -84,7 +84,7 @@ def test_jupyterlab_and_pages_say_it_in_the_persons_language(running: RunningSit
     browser.api("POST", "projects/optics/start", json={})
     wait_until(lambda: browser.api("GET", "projects/optics/server").json()["state"] == "running", "optics runs")
     words = "O projeto “<b>Optics</b>” está aberto de novo."
-    server = Server(running, token_of(mia, "optics"))
+    server = Server(running, token_of(running, mia, "optics"))
     assert [one["text"] for one in server.ask("GET", "/notices").json()["notices"]] == [words]
     assert [one["text"] for one in browser.api("GET", "notices").json()["notices"]] == [words]
     page = browser.get("/services/bancada/profile").text

@@ -30,17 +30,20 @@ class Server:
         )
 
 
-def token_of(person: str, slug: str) -> str:
+def token_of(site: RunningSite, person: str, slug: str) -> str:
     """Return a running server's token: from its process, which the tests may look into."""
-    prefix = f"/user/{person}/{slug}/"
+    mine = {
+        "JUPYTERHUB_SERVICE_PREFIX": f"/user/{person}/{slug}/",
+        "JUPYTERHUB_API_URL": f"http://127.0.0.1:{site.installation.site.port + 3}/hub/api",
+    }
     for process in psutil.process_iter():
         try:
             variables = process.environ()
         except psutil.Error:
             continue
-        if variables.get("JUPYTERHUB_SERVICE_PREFIX") == prefix and "hello_server.py" in " ".join(process.cmdline()):
+        if mine.items() <= variables.items() and "hello_server.py" in " ".join(process.cmdline()):
             return variables["JUPYTERHUB_API_TOKEN"]
-    raise AssertionError(f"no server at {prefix}")
+    raise AssertionError(f"no server with {mine}")
 
 
 def test_a_servers_token_is_nobody_on_the_consoles_pages(server: Server, running: RunningSite) -> None:
@@ -69,7 +72,7 @@ def add_notice(site: RunningSite, name: str, text: str) -> int:
 def server(running: RunningSite, ana: Browser) -> Iterator[Server]:
     ana.api("POST", "projects/optics/start", json={})
     wait_until(lambda: ana.api("GET", "projects/optics/server").json()["state"] == "running", "optics runs")
-    yield Server(running, token_of("ana", "optics"))
+    yield Server(running, token_of(running, "ana", "optics"))
     ana.api("DELETE", "projects/optics/server")
     wait_until(lambda: ana.api("GET", "projects/optics/server").json()["state"] == "stopped", "optics is stopped")
 
