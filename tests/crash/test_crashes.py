@@ -1,6 +1,6 @@
 """Twenty random crashes in a row, or as many as BANCADA_CRASHES says; BANCADA_CRASH_SEED repeats a run.
 
-The long run: `BANCADA_CRASHES=200 python -m pytest tests/crash -s`.
+The long run: `BANCADA_CRASHES=200 python -m pytest tests/crash -s --timeout 1500`.
 """
 
 import os
