@@ -5,7 +5,7 @@ from alembic import op
 
 from bancada_hub.store.models import SCHEMA
 
-revision = "0011"
+revision = "0004"
 down_revision = "0003"
 branch_labels = None
 depends_on = None
