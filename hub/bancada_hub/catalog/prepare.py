@@ -126,18 +126,18 @@ def prepare(workshop: Workshop) -> None:
     recipe = Recipe(read_spec(folder), read_lock(folder))
     with workshop.store.write() as session:
         steps.plan_steps(session, STEPS[workshop.installation.site.engine])
-    made = _in_processes(workshop, recipe) if workshop.client is None else _in_containers(workshop, recipe)
+    client = workshop.client
+    made = _in_containers(workshop, client, recipe) if client else _in_processes(workshop, recipe)
     with workshop.store.write() as session:
         catalog.put_image(session, recipe.spec.key, recipe.spec.title, recipe.spec.purpose)
         catalog.publish_revision(session, recipe.spec.key, made)
 
 
-def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
+def _in_containers(workshop: Workshop, client: docker.DockerClient, recipe: Recipe) -> catalog.NewRevision:
     places, site = workshop.installation.places, workshop.installation.site
-    assert workshop.client is not None  # noqa: S101 - `prepare` chose by it
     with _recorded(workshop, BASE) as step:
         base = ensure_base(
-            workshop.client,
+            client,
             recipe.spec,
             workshop.sources,
             base_image=site.base_image,
@@ -147,7 +147,7 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
     wheel = workshop.wheel()
     with _recorded(workshop, SERVER) as step:
         server = ensure_server_environment(
-            workshop.client,
+            client,
             base,
             server_folder(),
             workshop.server_wheel(wheel, step.say),
@@ -161,7 +161,7 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
         _require_untouched(server)
     with _recorded(workshop, IMAGE) as step:
         image = build_image(
-            workshop.client,
+            client,
             recipe.spec,
             recipe.lock,
             base,
@@ -173,17 +173,16 @@ def _in_containers(workshop: Workshop, recipe: Recipe) -> catalog.NewRevision:
             cancelled=never,
         )
     with _recorded(workshop, TREE) as step:
-        tree = _lay_out(workshop, image, places.lowers / _short(image.id), step)
+        tree = _lay_out(client, workshop.store, image, places.lowers / _short(image.id), step)
     return _revision(image, tree, server)
 
 
-def _lay_out(workshop: Workshop, image: BuiltImage, target: Path, step: "_Step") -> Layout:
-    assert workshop.client is not None  # noqa: S101 - `prepare` chose by it
+def _lay_out(client: docker.DockerClient, store: Store, image: BuiltImage, target: Path, step: "_Step") -> Layout:
     if target.exists() and verify_layout(target):
-        require_nobody_runs(workshop.store, target)
+        require_nobody_runs(store, target)
         step.say("changed on disk: laid out again")
         remove_layout(target)
-    return lay_out(workshop.client, image.id, "/opt/env", target, step.say)
+    return lay_out(client, image.id, "/opt/env", target, step.say)
 
 
 def require_nobody_runs(store: Store, tree: Path) -> None:

@@ -1,13 +1,14 @@
 """The site's bridge at the hub's start: the hub listens on it, and could not start while somebody has removed it."""
 
 import logging
+from contextlib import closing
 
-import docker
 import psutil
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 from bancada_hub.errors import EngineError
+from bancada_hub.host.connection import connect
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.network import ensure_network
 
@@ -28,11 +29,8 @@ def put_bridge_back(context: LaunchContext, gateway: str) -> bool:
     if not context.engine_host or is_here(gateway):
         return False
     try:
-        client = docker.DockerClient(base_url=context.engine_host, version="auto", timeout=WITHIN_S)
-        try:
+        with closing(connect(context.engine_host, WITHIN_S)) as client:
             ensure_network(client, context.site_id, context.subnet or None)
-        finally:
-            client.close()
     except (DockerException, RequestException, EngineError) as error:
         _log.error("The site's bridge with the address %s is gone and cannot be made again now: %s", gateway, error)
         return False

@@ -1,7 +1,4 @@
-"""The hub's clock: what there is against what there must be, from the hub's start on, in a thread of its own.
-
-A silent engine or database never holds up the hub: it is said once in the log, and the next look tries again.
-"""
+"""The hub's clock: what there is against what there must be, from the hub's start on, in a thread of its own."""
 
 import asyncio
 import json
@@ -12,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import create_engine, inspect, text
-from sqlalchemy.exc import SQLAlchemyError
 
-from bancada_hub.errors import BancadaError
+from bancada_hub.launch.again import again_and_again
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.names import ServerKey, container_name
 from bancada_hub.launch.planned import PlannedServer
@@ -26,7 +22,7 @@ EVERY_S = 10.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Clock:
     """Reconciles a site again and again.
 
@@ -44,9 +40,7 @@ class Clock:
 
     def begin(self, every_s: float | None = None) -> threading.Event:
         """Look now and every so many seconds; returns what ends that when it is set."""
-        over = threading.Event()
-        threading.Thread(target=self._run, args=(every_s or EVERY_S, over), name="clock", daemon=True).start()
-        return over
+        return again_and_again("clock", every_s or EVERY_S, self.tick, "Nothing can be reconciled now")
 
     def known(self) -> Known:
         """Return what the hub knows: its records, and what its spawners are at."""
@@ -79,20 +73,6 @@ class Clock:
         if action.kind is Kind.STOP:
             await server.end_quietly()
         await server.poll_and_notify()
-
-    def _run(self, every_s: float, over: threading.Event) -> None:
-        said = ""
-        while not over.is_set():
-            try:
-                self.tick()
-                if said:
-                    _log.warning("Everything answers again")
-                said = ""
-            except (BancadaError, SQLAlchemyError, OSError) as error:
-                if str(error) != said:  # once, not at every look
-                    _log.error("Nothing can be reconciled now: %s", error)
-                said = str(error)
-            over.wait(every_s)
 
 
 def recorded_starts(hub_database_url: str) -> Callable[[], dict[str, str]]:

@@ -3,10 +3,8 @@
 `create_body` is the whole request, made of the plan and of the hub's variables and of nothing else.
 """
 
-import subprocess
 import threading
-import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any
@@ -14,22 +12,20 @@ from typing import Any
 import docker
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from bancada_hub.errors import EngineError, LaunchRefused, told
+from bancada_hub.errors import LaunchRefused, told
 from bancada_hub.host.address_classes import free_addresses
 from bancada_hub.host.firewall_rules import NO_RESOLVER
-from bancada_hub.launch.names import START_LABEL, host_name
+from bancada_hub.launch.names import host_name
 from bancada_hub.launch.plan import LaunchPlan, Overlay, Tmpfs
 from bancada_hub.launch.reasons import Reason
+from bancada_hub.launch.removal import remove_container
 
 PORT = 8888
-STOP_S = 10
-GONE_WITHIN_S = 30.0
 LOG_LINES = 200
 OOM_SCORE_ADJUST = 500
 """When this machine itself runs out of memory, the kernel ends people's servers before hub, console or database."""
 
 _CONFLICT = 409
-_MOUNTED = "volume has active mounts"
 _ADDRESS_TAKEN = "Address already in use"
 _STRIDE = 61
 _NO_NAMES: dict[str, dict[str, list[str]]] = {"none": {"Dns": [NO_RESOLVER], "DnsOptions": ["timeout:1", "attempts:1"]}}
@@ -203,91 +199,6 @@ def last_words(client: docker.DockerClient, container: str) -> str:
     return log.decode("utf-8", "replace")
 
 
-def take_down(client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0) -> set[str]:
-    """Remove every container and volume with these labels, and wait until they are gone.
-
-    Args:
-        client: The engine.
-        labels: All of them must be there.
-        stop_s: Seconds that a running server gets to end by itself.
-
-    Returns:
-        The starts that are no more.
-    """
-    return remove_containers(client, labels, stop_s=stop_s) | remove_volumes(client, labels)
-
-
-def remove_containers(
-    client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0, keep: Collection[str] = ()
-) -> set[str]:
-    """Remove the containers with these labels whose start is not to be kept; returns their starts."""
-    gone = set()
-    for found in client.api.containers(all=True, filters=_filters(labels)):
-        start_id = found["Labels"].get(START_LABEL, "")
-        if start_id in keep:
-            continue
-        if stop_s:
-            _stop(client, found["Id"], stop_s)
-        remove_container(client, found["Id"])
-        gone.add(start_id)
-    return gone - {""}
-
-
-def remove_container(client: docker.DockerClient, container: str) -> None:
-    """Remove a container, whatever it does, and wait until it is gone.
-
-    Raises:
-        EngineError: It does not go.
-    """
-    try:
-        client.api.remove_container(container, v=True, force=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if error.status_code != _CONFLICT:  # somebody else removes it already
-            raise
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while time.monotonic() < deadline:
-        try:
-            client.api.inspect_container(container)
-        except NotFound:
-            return
-        time.sleep(0.05)
-    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
-    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
-
-
-def remove_volumes(client: docker.DockerClient, labels: dict[str, str], *, keep: Collection[str] = ()) -> set[str]:
-    """Remove the volumes with these labels whose start is not to be kept; returns their starts."""
-    gone = set()
-    for volume in client.api.volumes(filters=_filters(labels))["Volumes"] or []:
-        start_id = (volume["Labels"] or {}).get(START_LABEL, "")
-        if start_id in keep:
-            continue
-        remove_volume(client, volume["Name"])
-        gone.add(start_id)
-    return gone - {""}
-
-
-def remove_volume(client: docker.DockerClient, name: str) -> bool:
-    """Remove a volume that no container uses; return whether it is gone.
-
-    An engine (20.10, for one) that kept its containers alive through a restart of its own takes their volumes for used
-    until the next one. Then the mount at least is ended, so that the overlay's folders are free for the next server.
-    """
-    try:
-        client.api.remove_volume(name)
-    except NotFound:
-        return True
-    except APIError as error:
-        if _MOUNTED not in str(error.explanation):
-            raise
-        mounted = client.api.inspect_volume(name)["Mountpoint"]
-        subprocess.run(["umount", mounted], capture_output=True, check=False)  # refused while anything uses it
-        return False
-    return True
-
-
 def _addresses(client: docker.DockerClient, plan: LaunchPlan) -> Iterator[str]:
     """Yield the addresses that the engine has for this plan's egress, as far as it knows now."""
     found = client.api.inspect_network(plan.network)
@@ -301,21 +212,36 @@ def _wish(plan: LaunchPlan) -> int:
 
 
 def _create(client: docker.DockerClient, plan: LaunchPlan, body: dict[str, Any]) -> str:
-    for may_clear in (True, False):
-        try:
-            made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
-        except APIError as error:
-            if error.status_code != _CONFLICT:
-                raise
-            if not (may_clear and _clear_name(client, plan)):
-                raise _name_kept(plan) from error
-        else:
-            return made
-    raise _name_kept(plan)
+    made = _create_once(client, plan, body)
+    if not made:
+        _clear_name(client, plan)
+        made = _create_once(client, plan, body)
+    if not made:
+        raise LaunchRefused(
+            told(
+                "The container engine keeps the name %(name)s for a container that is gone.", name=plan.container_name
+            ),
+            fix=told(
+                "Try again in a minute; if it happens again, ask an administrator to restart the container engine."
+            ),
+            reason=Reason.NAME_TAKEN,
+        )
+    return made
 
 
-def _clear_name(client: docker.DockerClient, plan: LaunchPlan) -> bool:
-    """Remove what has a plan's name: a start of the same server that was cut off; say whether it may be free now.
+def _create_once(client: docker.DockerClient, plan: LaunchPlan, body: dict[str, Any]) -> str:
+    """Create a container; return its id, empty when its name is in use."""
+    try:
+        made: str = client.api.create_container_from_config(body, plan.container_name)["Id"]  # type: ignore[no-untyped-call]
+    except APIError as error:
+        if error.status_code == _CONFLICT:
+            return ""
+        raise
+    return made
+
+
+def _clear_name(client: docker.DockerClient, plan: LaunchPlan) -> None:
+    """Remove what has a plan's name: a start of the same server that was cut off.
 
     Raises:
         LaunchRefused: Somebody else's container has it.
@@ -328,15 +254,6 @@ def _clear_name(client: docker.DockerClient, plan: LaunchPlan) -> bool:
                 reason=Reason.NAME_TAKEN,
             )
         remove_container(client, found["Id"])
-    return True
-
-
-def _name_kept(plan: LaunchPlan) -> LaunchRefused:
-    return LaunchRefused(
-        told("The container engine keeps the name %(name)s for a container that is gone.", name=plan.container_name),
-        fix=told("Try again in a minute; if it happens again, ask an administrator to restart the container engine."),
-        reason=Reason.NAME_TAKEN,
-    )
 
 
 def _start(client: docker.DockerClient, container: str) -> bool:
@@ -351,17 +268,6 @@ def _start(client: docker.DockerClient, container: str) -> bool:
             raise _overlay_broken(explanation) from error
         raise
     return True
-
-
-def _filters(labels: dict[str, str]) -> dict[str, list[str]]:
-    return {"label": [f"{name}={value}" for name, value in labels.items()]}
-
-
-def _stop(client: docker.DockerClient, container: str, stop_s: int) -> None:
-    try:
-        client.api.stop(container, timeout=stop_s)
-    except NotFound:
-        return
 
 
 def _mounts(plan: LaunchPlan, start_id: str) -> list[dict[str, Any]]:

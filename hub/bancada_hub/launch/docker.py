@@ -15,7 +15,7 @@ from dockerspawner import DockerSpawner
 
 from bancada.contract import parse_start_failure
 from bancada_hub.errors import EngineError, HostError, LaunchRefused, told
-from bancada_hub.launch import container
+from bancada_hub.launch import container, removal
 from bancada_hub.launch.calls import EngineCalls
 from bancada_hub.launch.ending import how_it_ended
 from bancada_hub.launch.environment import with_hub
@@ -60,7 +60,7 @@ class DockerServer(PlannedServer, DockerSpawner):
 
     async def clear_leftovers(self, made: LaunchPlan) -> None:
         """Remove every container and volume of this server."""
-        gone = await self.engine(container.take_down, made.key.labels)
+        gone = await self.engine(removal.take_down, made.key.labels)
         if gone:
             self.log.warning("Removed what earlier starts of %s left: %s", self._log_name, ", ".join(sorted(gone)))
             await asyncio.to_thread(self.give_back, *gone)
@@ -88,7 +88,7 @@ class DockerServer(PlannedServer, DockerSpawner):
 
     async def clean_up(self, key: ServerKey, start_id: str) -> None:
         """Remove container and volume of one start and give its overlay back."""
-        await self.engine(container.take_down, key.labels | {START_LABEL: start_id})
+        await self.engine(removal.take_down, key.labels | {START_LABEL: start_id})
         await asyncio.to_thread(self.give_back, start_id)
         self.object_id = ""
 
@@ -114,7 +114,7 @@ class DockerServer(PlannedServer, DockerSpawner):
         if self.key is None:
             return
         labels = self.key.labels | {START_LABEL: self.start_id}
-        await self.engine(container.take_down, labels, stop_s=0 if now else container.STOP_S)
+        await self.engine(removal.take_down, labels, stop_s=0 if now else removal.STOP_S)
         await asyncio.to_thread(self.give_back, self.start_id)
         self.clear_state()
 

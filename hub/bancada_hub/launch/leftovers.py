@@ -6,7 +6,7 @@ import docker
 import psutil
 from docker.errors import APIError, NotFound
 
-from bancada_hub.launch import container, process, processes
+from bancada_hub.launch import process, processes, removal
 from bancada_hub.launch.names import SITE_LABEL, network_name
 from bancada_hub.launch.on_host import SERVER_VARIABLE
 from bancada_hub.store import overlays, servers
@@ -17,7 +17,7 @@ IMAGE_PREFIX = "bancada-"
 
 def remove_servers(client: docker.DockerClient, site_id: str) -> int:
     """Stop and remove every server of a site, its volumes and its bridge; return how many servers there were."""
-    starts = container.take_down(client, {SITE_LABEL: site_id}, stop_s=container.STOP_S)
+    starts = removal.take_down(client, {SITE_LABEL: site_id}, stop_s=removal.STOP_S)
     with contextlib.suppress(NotFound):
         client.networks.get(network_name(site_id)).remove()
     return len(starts)

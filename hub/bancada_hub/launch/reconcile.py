@@ -17,12 +17,13 @@ from requests.exceptions import RequestException
 from sqlalchemy.orm import Session
 
 from bancada_hub.errors import EngineError, told
-from bancada_hub.launch.container import remove_container, remove_volume
+from bancada_hub.host.connection import connect
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.names import ROLE_LABEL, SERVER_ROLE, SITE_LABEL, START_LABEL, network_name
 from bancada_hub.launch.network import ensure_network
 from bancada_hub.launch.on_host import SERVER_VARIABLE
 from bancada_hub.launch.processes import end_server
+from bancada_hub.launch.removal import remove_container, remove_volume
 from bancada_hub.store import overlays, projects, servers
 
 WITHIN_S = 15
@@ -69,9 +70,9 @@ class Seen:
         site_id: This site.
         known: What the hub knows: `up` as it was before the look, `starts` and `names` as they are after it.
         has_engine: Whether the site's servers are containers.
-        containers: Those of servers, all sites'.
-        volumes: Those of servers, all sites'.
-        networks: Bridges, all sites', by name.
+        containers: Those of servers.
+        volumes: Those of servers.
+        networks: Bridges, by name.
         processes: Names of servers that are processes of this machine, all sites'.
         holding: Starts that hold an overlay or a share of the machine.
         outside: Of these, those whose person is no longer in the project.
@@ -219,8 +220,7 @@ def _client(host: str) -> Iterator[docker.DockerClient | None]:
         yield None
         return
     try:
-        client = docker.DockerClient(base_url=host, version="auto", timeout=WITHIN_S)
-        with contextlib.closing(client):
+        with contextlib.closing(connect(host, WITHIN_S)) as client:
             yield client
     except (DockerException, RequestException) as error:
         msg = told("The container engine does not answer.")

@@ -13,7 +13,7 @@ import pytest
 from docker.errors import NotFound
 from jupyterhub.spawner import SpawnException
 
-from bancada_hub.launch import container
+from bancada_hub.launch import container, removal
 from bancada_hub.launch.bridge import put_bridge_back
 from bancada_hub.launch.calls import ANSWER_S, EngineCalls
 from bancada_hub.launch.clock import Clock, starts_of
@@ -160,7 +160,7 @@ async def test_a_half_made_container_in_the_way_of_a_name(stage: Stage, spawner:
     with pytest.raises(NotFound):
         stage.client.api.inspect_container(half)
     await server.clean_up(made.key, server.start_id)
-    container.take_down(stage.client, made.key.labels)
+    removal.take_down(stage.client, made.key.labels)
 
 
 async def test_somebody_elses_container_in_the_way_of_a_name(stage: Stage, spawner: Spawn, image: str) -> None:

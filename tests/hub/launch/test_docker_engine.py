@@ -12,7 +12,7 @@ import pytest
 from jupyterhub.spawner import SpawnException
 from traitlets.config import Config
 
-from bancada_hub.launch import container
+from bancada_hub.launch import container, removal
 from bancada_hub.launch.choices import Choices
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.names import ServerKey
@@ -208,7 +208,7 @@ async def test_what_the_engine_says_about_a_mount_becomes_a_sentence(stage: Stag
     with pytest.raises(Exception, match="could not be mounted") as caught:
         container.bring_up(stage.client, made, "0" * 12, dict(made.environment), threading.Event())
     assert caught.value.reason == "overlay-broken"  # type: ignore[attr-defined]
-    container.take_down(stage.client, made.key.labels)
+    removal.take_down(stage.client, made.key.labels)
     assert stage.leftovers() == []
 
 
@@ -300,7 +300,7 @@ async def test_a_hub_that_was_killed_leaves_nothing_for_long(stage: Stage, spawn
 async def test_another_sites_servers_are_never_touched(stage: Stage, spawner: Spawn) -> None:
     server = spawner()
     await server.start()
-    container.take_down(stage.client, ServerKey("ffffffff", UID, 2).labels)
+    removal.take_down(stage.client, ServerKey("ffffffff", UID, 2).labels)
     assert await server.poll() is None
     await server.stop()
 

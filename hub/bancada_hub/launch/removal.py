@@ -1,0 +1,104 @@
+"""Taking away what starts made in the engine: containers first, then the volumes that they used."""
+
+import subprocess
+import time
+
+import docker
+from docker.errors import APIError, NotFound
+
+from bancada_hub.errors import EngineError
+from bancada_hub.launch.names import START_LABEL
+
+STOP_S = 10
+GONE_WITHIN_S = 30.0
+
+_CONFLICT = 409
+_MOUNTED = "volume has active mounts"
+
+
+def take_down(client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0) -> set[str]:
+    """Remove every container and volume with these labels, and wait until they are gone.
+
+    Args:
+        client: The engine.
+        labels: All of them must be there.
+        stop_s: Seconds that a running server gets to end by itself.
+
+    Returns:
+        The starts that are no more.
+    """
+    return remove_containers(client, labels, stop_s=stop_s) | remove_volumes(client, labels)
+
+
+def remove_containers(client: docker.DockerClient, labels: dict[str, str], *, stop_s: int = 0) -> set[str]:
+    """Remove the containers with these labels; returns their starts."""
+    gone = set()
+    for found in client.api.containers(all=True, filters=_filters(labels)):
+        start_id = found["Labels"].get(START_LABEL, "")
+        if stop_s:
+            _stop(client, found["Id"], stop_s)
+        remove_container(client, found["Id"])
+        gone.add(start_id)
+    return gone - {""}
+
+
+def remove_container(client: docker.DockerClient, container: str) -> None:
+    """Remove a container, whatever it does, and wait until it is gone.
+
+    Raises:
+        EngineError: It does not go.
+    """
+    try:
+        client.api.remove_container(container, v=True, force=True)
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != _CONFLICT:  # somebody else removes it already
+            raise
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while time.monotonic() < deadline:
+        try:
+            client.api.inspect_container(container)
+        except NotFound:
+            return
+        time.sleep(0.05)
+    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
+    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
+
+
+def remove_volumes(client: docker.DockerClient, labels: dict[str, str]) -> set[str]:
+    """Remove the volumes with these labels; returns their starts."""
+    gone = set()
+    for volume in client.api.volumes(filters=_filters(labels))["Volumes"] or []:
+        start_id = (volume["Labels"] or {}).get(START_LABEL, "")
+        remove_volume(client, volume["Name"])
+        gone.add(start_id)
+    return gone - {""}
+
+
+def remove_volume(client: docker.DockerClient, name: str) -> None:
+    """Remove a volume that no container uses.
+
+    An engine (20.10, for one) that kept its containers alive through a restart of its own takes their volumes for used
+    until the next one. Then the mount at least is ended, so that the overlay's folders are free for the next server.
+    """
+    try:
+        client.api.remove_volume(name)
+    except NotFound:
+        return
+    except APIError as error:
+        if _MOUNTED not in str(error.explanation):
+            raise
+        mounted = client.api.inspect_volume(name)["Mountpoint"]
+        subprocess.run(["umount", mounted], capture_output=True, check=False)  # refused while anything uses it
+
+
+def _filters(labels: dict[str, str]) -> dict[str, list[str]]:
+    return {"label": [f"{name}={value}" for name, value in labels.items()]}
+
+
+def _stop(client: docker.DockerClient, container: str, stop_s: int) -> None:
+    try:
+        client.api.stop(container, timeout=stop_s)
+    except NotFound:
+        return
