@@ -1,6 +1,7 @@
 """`bancada down`: stop everything of a site; its data stays."""
 
 import argparse
+import contextlib
 
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_site_options
@@ -25,25 +26,38 @@ def _run(arguments: argparse.Namespace) -> int:
     with report.step("Hub, console and proxy") as line:
         services_for(facts.site_id, installation.places.site).stop()
         line.outcome = "stopped"
+    taken = leftovers.TakenOut()
     with report.step("People's servers") as line:
         if containers:
-            stopped = leftovers.remove_servers(connection.connect(facts.engine_host), facts.site_id)
+            with contextlib.closing(connection.connect(facts.engine_host)) as client:
+                taken = leftovers.remove_servers(client, facts.site_id)
+            stopped = len(taken.servers)
         else:
             stopped = leftovers.end_servers(facts.site_id)
         line.outcome = f"{stopped} stopped"
     if containers:
         with report.step("Firewall for servers") as line:
-            if firewall.has_nft():
+            if taken.servers_stay:
+                line.unneeded("stays, as a container does")
+            elif firewall.has_nft():
                 firewall.Firewall.of(installation).remove()
                 line.outcome = "removed"
             else:
                 line.unneeded("there is no nftables here")
     if arguments.images and containers:
-        with report.step("Images") as line:
-            removed, used = leftovers.remove_images(connection.connect(facts.engine_host))
+        with report.step("Images") as line, contextlib.closing(connection.connect(facts.engine_host)) as client:
+            removed, used = leftovers.remove_images(client)
             line.outcome = f"{len(removed)} removed" + (f", still used: {', '.join(used)}" if used else "")
     with report.step("Overlays") as line:
-        leftovers.give_back_all(open_store(installation.site, installation.places))
-        line.outcome = "given back"
+        if taken.servers_stay:
+            line.unneeded("stay, as a container does")
+        else:
+            leftovers.give_back_all(open_store(installation.site, installation.places))
+            line.outcome = "given back"
+    for sentence in taken.staying:
+        report.line(sentence)
+    if taken.staying:
+        report.line("All else of the site is down. Data stays at " + str(installation.places.data))
+        return 1
     report.line(f"The site is down. Data stays at {installation.places.data}")
     return 0
