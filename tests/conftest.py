@@ -1,8 +1,8 @@
 """What all tests share.
 
-Options: `--quick` leaves out what needs an engine, a browser or a database, and what makes whole environments from
-package registries; `--no-skips` (CI) fails the run when such a test was skipped or left out; `--keep-screenshots`
-writes the pictures of docs/images anew.
+Options: `--quick` leaves out what needs an engine, a browser, a database or a running site, and what makes whole
+environments from package registries; `--no-skips` (CI) fails the run when such a test was skipped or left out;
+`--keep-screenshots` writes the pictures of docs/images anew.
 
 Fixtures, each real, each failing with a sentence where the machine lacks something:
 
@@ -15,8 +15,8 @@ Fixtures, each real, each failing with a sentence where the machine lacks someth
     postgres        session   a PostgreSQL server of the tests' own (tests/postgres.py)
     postgres_url    test      a new, empty database in it
 
-A test that uses one of them gets its marker (engine, database, browser) by itself. `tests/e2e/conftest.py` adds a
-whole site and a browser.
+A test that uses one of them gets its marker (engine, database, browser) by itself, as do those of a running site
+(tests/hub/console/conftest.py). `tests/e2e/conftest.py` adds a whole site and a browser.
 """
 
 import contextlib
@@ -35,7 +35,14 @@ from tests import leftovers
 from tests.engine import EngineTroubleError, TestEngine
 from tests.postgres import Postgres, PostgresTroubleError
 
-MARKERS = {"engine": "engine", "browser": "browser", "postgres": "database", "installed": "registry"}
+MARKERS = {
+    "engine": "engine",
+    "browser": "browser",
+    "chromium": "browser",
+    "postgres": "database",
+    "installed": "registry",
+    "running": "site",
+}
 FIRST_PORT, LAST_PORT = 12_000, 30_000  # below the range that the kernel gives to outgoing connections
 
 Ports = Callable[[int], int]
@@ -104,7 +111,9 @@ def no_skips_problems(config: pytest.Config) -> list[str]:
         return []
     tally = config.stash[_tally]
     missed = [f"{n} tests that need {name} were skipped or left out" for name, n in tally["left out"].items()]
-    return missed + [f"no test that needs a {name} ran" for name in MARKERS.values() if not tally["ran"][name]]
+    return missed + [
+        f"no test that needs a {name} ran" for name in sorted({*MARKERS.values()}) if not tally["ran"][name]
+    ]
 
 
 @pytest.fixture(scope="session")

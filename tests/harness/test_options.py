@@ -26,6 +26,9 @@ def test_with_browser(): pass
 @pytest.mark.registry
 def test_with_registry(): pass
 
+@pytest.mark.site
+def test_with_site(): pass
+
 @pytest.mark.database
 def test_with_database(): {body}
 """
@@ -34,7 +37,7 @@ def test_with_database(): {body}
 def run(folder: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_some.py").write_text(TESTS.format(body=body))
-    markers = "[pytest]\nmarkers =\n    engine\n    browser\n    database\n    registry\n"
+    markers = "[pytest]\nmarkers =\n    engine\n    browser\n    database\n    registry\n    site\n"
     (folder / "pytest.ini").write_text(markers)
     command = [sys.executable, "-m", "pytest", *options, str(folder)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
@@ -43,14 +46,14 @@ def run(folder: Path, body: str, *options: str) -> subprocess.CompletedProcess[s
 def test_quick_leaves_out_what_needs_the_machine(tmp_path: Path) -> None:
     result = run(tmp_path, "pass", "--quick")
     assert result.returncode == 0, result.stdout
-    assert "left out: 1 browser, 1 database, 1 engine, 1 registry" in result.stdout
-    assert "1 passed, 4 deselected" in result.stdout
+    assert "left out: 1 browser, 1 database, 1 engine, 1 registry, 1 site" in result.stdout
+    assert "1 passed, 5 deselected" in result.stdout
 
 
 def test_a_complete_run_is_content(tmp_path: Path) -> None:
     result = run(tmp_path, "pass", "--no-skips")
     assert result.returncode == 0, result.stdout
-    assert "ran: 1 browser, 1 database, 1 engine, 1 registry" in result.stdout
+    assert "ran: 1 browser, 1 database, 1 engine, 1 registry, 1 site" in result.stdout
 
 
 @pytest.mark.parametrize(

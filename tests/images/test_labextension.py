@@ -17,6 +17,8 @@ from tests.gates.sources import ROOT
 
 SOURCE = ROOT / labextension.SOURCE
 
+pytestmark = pytest.mark.registry
+
 
 def silent(text: str, _done: float | None = None) -> None:
     raise AssertionError(text)
@@ -30,7 +32,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(home: Path) -> Path:
     said: list[str] = []
-    folder = labextension.ensure_labextension(dict(os.environ), lambda text, _done=None: said.append(text), home)
+    copy = copy_of_sources(home).parents[1]  # the checkout itself may have one that was built for a release
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labextension, "checkout_folder", lambda: copy)
+        folder = labextension.ensure_labextension(dict(os.environ), lambda text, _done=None: said.append(text), home)
     assert said == ["JupyterLab extension: installing npm packages", "JupyterLab extension: compiling"]
     return folder
 

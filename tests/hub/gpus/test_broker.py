@@ -60,7 +60,7 @@ def place(tmp_path):
     made.store.engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.database)])
 def either(request, tmp_path):
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else ""
     made = make_place(tmp_path / "d", url)
