@@ -66,7 +66,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Runs ruff, import-linter, mypy and pytest, after installing what the tests need. Arguments for "
         "pytest come last; put -- before the first that starts with a dash.",
     )
-    parser.add_argument("--quick", action="store_true", help="only what needs no root, engine, browser, database or running site")
+    parser.add_argument(
+        "--quick", action="store_true", help="only what needs no root, engine, browser, database or running site"
+    )
     parser.add_argument("--no-skips", action="store_true", help="fail if a test was left out (CI=true sets it)")
     add_yes_option(parser)
     parser.add_argument("pytest", nargs=argparse.REMAINDER, help="arguments for pytest; paths are below the checkout")

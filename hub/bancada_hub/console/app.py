@@ -6,12 +6,14 @@ from jupyterhub.services.auth import HubOAuth
 from tornado.web import Application, StaticFileHandler
 
 from bancada_hub.console.context import Context
-from bancada_hub.console.examination import Examination
+from bancada_hub.console.examination import examine_now
 from bancada_hub.console.handlers.unknown import ANYTHING_ELSE, Unknown
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.routes import PREFIX
+from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
 from bancada_hub.console.table import ROUTES
+from bancada_hub.gpus.nvml import read_inventory
 from bancada_hub.installation import Installation
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.secrets import secret
@@ -58,7 +60,8 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         starts=Starts(hub),
         sign_in=sign_in_at_hub,
         environment=skin.environment(TEMPLATES, installation.site),
-        examination=Examination(installation.places.data),
+        examination=Shared(lambda: examine_now(installation.places.data)),
+        cards=Shared(read_inventory),
     )
 
 

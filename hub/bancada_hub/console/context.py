@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from jinja2 import Environment
 from jupyterhub.services.auth import HubOAuth
 
-from bancada_hub.console.examination import Examination
+from bancada_hub.console.examination import Outcome
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.server_api.reports import Reports
+from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
+from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.launch.context import LaunchContext
 
 
@@ -23,6 +25,7 @@ class Context:
         sign_in: The hub's sign-in for this service.
         environment: The pages' templates.
         examination: The doctor's checks.
+        cards: The machine's.
         reports: What servers reported last.
     """
 
@@ -31,5 +34,6 @@ class Context:
     starts: Starts
     sign_in: HubOAuth
     environment: Environment
-    examination: Examination
+    examination: Shared[Outcome]
+    cards: Shared[Inventory]
     reports: Reports = field(default_factory=Reports)

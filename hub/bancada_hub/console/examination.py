@@ -1,6 +1,5 @@
-"""The doctor's checks as the console runs them: one run at a time, and the last one's outcome until the next."""
+"""The doctor's checks as the console runs them."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,25 +26,7 @@ class Outcome:
         return sum(not check.ok for check in self.checks)
 
 
-class Examination:
-    """Runs the checks of one site.
-
-    Args:
-        data: Its data directory.
-    """
-
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._running: asyncio.Task[Outcome] | None = None
-        self.last: Outcome | None = None
-
-    async def run(self) -> Outcome:
-        """Run all checks; who asks while they run gets the outcome of that run."""
-        if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run())
-        return await asyncio.shield(self._running)
-
-    async def _run(self) -> Outcome:
-        checks = await asyncio.to_thread(lambda: tuple(examine(self._data)))
-        self.last = Outcome(datetime.now(UTC), checks)
-        return self.last
+def examine_now(data: Path) -> Outcome:
+    """Run all checks of the site with this data directory."""
+    checks = tuple(examine(data))
+    return Outcome(datetime.now(UTC), checks)

@@ -1,9 +1,12 @@
 """The page GPUs over a stand-in for the driver's library: cards in rows, those that do not answer with the reason."""
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
+from bancada_hub.console.shared import Shared
 from tests.hub.console.running import Browser, RunningSite
 from tests.standin.nvml.driver import StandInDriver, build, card, scenario, uuid
 
@@ -38,3 +41,24 @@ def test_cards_are_shown_with_memory_use_and_health(
 
 def test_a_machine_without_cards_says_why(ana: Browser) -> None:
     assert "No NVIDIA driver on this host (libnvidia-ml.so.1 not found)" in ana.get("/services/bancada/gpus").text
+
+
+async def test_however_many_ask_the_driver_is_asked_once_at_a_time() -> None:
+    """Each look takes a thread for as long as a sick driver hangs; ten people's would leave none for anything else."""
+    loop, began = asyncio.get_running_loop(), asyncio.Event()
+    looks, go = [], threading.Event()
+
+    def look() -> int:
+        looks.append(1)
+        loop.call_soon_threadsafe(began.set)
+        assert go.wait(10)
+        return len(looks)
+
+    cards = Shared(look)
+    asked = [asyncio.create_task(cards.ask()) for _ in range(10)]
+    await began.wait()
+    asked[0].cancel()  # whose page was closed does not end it for the others
+    go.set()
+    assert await asyncio.gather(*asked[1:]) == [1] * 9
+    assert cards.last == 1
+    assert await cards.ask() == 2

@@ -27,7 +27,7 @@ class Examine(Acting):
     async def post(self) -> None:
         """Run all checks: some seconds, and on the docker engine two containers for a moment."""
         async with self.recorded("site"):
-            outcome = await self.context.examination.run()
+            outcome = await self.context.examination.ask()
         said = (
             told("%(wrong)d of %(all)d checks found something.", wrong=outcome.wrong, all=len(outcome.checks))
             if outcome.wrong

@@ -9,7 +9,6 @@ from bancada_hub.console.handlers.acting import Acting
 from bancada_hub.console.handlers.work import preparation_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
-from bancada_hub.gpus.nvml import read_inventory
 from bancada_hub.places import Places
 from bancada_hub.store import catalog
 from bancada_hub.store.database import Store
@@ -57,7 +56,7 @@ class GpusPage(Tab):
     async def get(self) -> None:
         """Show the machine's cards, or why none can be read."""
         _, choice = await self.chosen()
-        self.show(choice, found=await self.do(read_inventory))
+        self.show(choice, found=await self.context.cards.ask())
 
 
 class ImagesPage(Tab):
