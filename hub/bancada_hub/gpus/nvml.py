@@ -21,7 +21,6 @@ from bancada_hub.gpus.inventory import Card, Inventory, SetAside, card_from
 START_S = 15.0
 """For the worker's start and the driver's: without persistence mode a machine of eight cards takes some seconds."""
 CARD_S = 5.0
-END_S = 1.0
 DRIVER_FILE = "proc/driver/nvidia/version"
 LIBRARY_MISSING, MISMATCH, NOT_LOADED, NO_PERMISSION, LOST, UNKNOWN = 12, 18, 9, 4, 15, 999
 

@@ -79,18 +79,6 @@ class NewLedgerEntry:
 
 
 @dataclass(frozen=True)
-class LedgerEntry:
-    """A row of the ledger."""
-
-    id: int
-    at: datetime
-    project_id: int | None
-    person_id: int | None
-    kind: str
-    detail: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Filter:
     """Which rows of the audit; an empty field fits all.
 
@@ -196,19 +184,6 @@ def last_change(session: Session, actions: tuple[str, ...], subject: str) -> Aud
     query = select(AuditRow).where(AuditRow.action.in_(actions), AuditRow.subject == subject, AuditRow.result == DONE)
     row = session.scalar(query.order_by(AuditRow.id.desc()).limit(1))
     return _entry(row) if row else None
-
-
-def ledger_entries(
-    session: Session, *, project_id: int | None = None, person_id: int | None = None
-) -> list[LedgerEntry]:
-    """Return rows of the ledger, the oldest first, of one project or person when named."""
-    query = select(LedgerRow).order_by(LedgerRow.id)
-    if project_id is not None:
-        query = query.where(LedgerRow.project_id == project_id)
-    if person_id is not None:
-        query = query.where(LedgerRow.person_id == person_id)
-    rows = session.scalars(query)
-    return [LedgerEntry(**{name: getattr(row, name) for name in LedgerEntry.__dataclass_fields__}) for row in rows]
 
 
 def verify(session: Session) -> list[str]:

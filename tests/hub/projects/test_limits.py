@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion
 from bancada_hub.projects.limits import change_lab_limits, change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import change_project
-from bancada_hub.store import labs, projects, trace
+from bancada_hub.store import labs, projects
+from bancada_hub.store.granted import Wanted, grants
 from bancada_hub.store.labs import LabLimits
 from bancada_hub.store.projects import ProjectLimits
 from tests.hub.domain import ROOT, Town
@@ -33,7 +34,7 @@ def test_a_lead_limits_a_project_and_it_is_put_on_record(town: Town) -> None:
     assert (row.actor, row.subject, row.result, row.detail["max_cpus"]) == ("lia", "project:wheat", "done", 4.0)
     assert (row.detail["egress_before"], row.detail["egress"]) == ("open", "mirror")
     with town.store.read() as session:
-        entry = trace.ledger_entries(session, project_id=changed.id)[-1]
+        entry = grants(session, Wanted(project_ids=(changed.id,)))[0]
     assert (entry.kind, entry.detail["max_memory_bytes"]) == ("limits.changed", 8 * GIB)
 
 
