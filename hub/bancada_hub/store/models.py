@@ -63,6 +63,8 @@ class PersonRow(Base):
     must_change_password: Mapped[bool] = mapped_column(default=False)
     failed_sign_ins: Mapped[int] = mapped_column(default=0)
     locked_until: Mapped[datetime | None] = mapped_column(Moment)
+    signed_out_at: Mapped[datetime | None] = mapped_column(Moment)
+    hub_signed_out_at: Mapped[datetime | None] = mapped_column(Moment)
 
 
 class LabRow(Base):

@@ -13,7 +13,11 @@ from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
 
 @dataclass(frozen=True)
 class Person:
-    """A person with an account."""
+    """A person with an account.
+
+    `signed_out_at` is when all their sessions and tokens were ended last, `hub_signed_out_at` up to when the hub has
+    done it.
+    """
 
     id: int
     name: str
@@ -28,11 +32,19 @@ class Person:
     must_change_password: bool
     failed_sign_ins: int
     locked_until: datetime | None
+    signed_out_at: datetime | None
+    hub_signed_out_at: datetime | None
 
     @property
     def shown_name(self) -> str:
         """What pages call them."""
         return self.display_name or self.name
+
+    @property
+    def sign_out_due(self) -> bool:
+        """Whether the hub has still to end their sessions."""
+        done = self.hub_signed_out_at
+        return self.signed_out_at is not None and (done is None or done < self.signed_out_at)
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,27 @@ def set_password(session: Session, person_id: int, new: NewPassword) -> None:
     row = session.get_one(PersonRow, person_id)
     row.password_hash, row.must_change_password = new.hash, new.must_change
     row.failed_sign_ins, row.locked_until = 0, None
+    session.flush()
+
+
+def sign_out(session: Session, person_id: int) -> None:
+    """Let all of a person's sessions and tokens be over: the hub ends them."""
+    session.get_one(PersonRow, person_id).signed_out_at = datetime.now(UTC)
+    session.flush()
+
+
+def to_sign_out(session: Session) -> list[Person]:
+    """Return those whose sessions the hub has still to end."""
+    done = PersonRow.hub_signed_out_at
+    query = select(PersonRow).where(
+        PersonRow.signed_out_at.is_not(None), done.is_(None) | (done < PersonRow.signed_out_at)
+    )
+    return [_person(row) for row in session.scalars(query)]
+
+
+def note_signed_out(session: Session, person_id: int, at: datetime) -> None:
+    """Note that the hub has ended all sessions from before an instant."""
+    session.get_one(PersonRow, person_id).hub_signed_out_at = at
     session.flush()
 
 
