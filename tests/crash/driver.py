@@ -14,8 +14,8 @@ from docker.errors import APIError
 
 from bancada_hub.store import overlays, people, projects, servers
 from bancada_hub.store.trace import verify
+from tests.crash.person import Person
 from tests.crash.site import PEOPLE, PROGRAMS, PROJECTS, CrashSite
-from tests.hub.console.running import PASSWORD, Browser, hidden
 
 QUIET_WITHIN_S = 90.0
 Server = tuple[str, str]
@@ -35,20 +35,6 @@ EVENTS = (
 
 
 @dataclass
-class Person:
-    """Somebody with an open page, which outlives every crash."""
-
-    name: str
-    browser: Browser
-    token: str = ""
-
-    def ask(self, method: str, path: str) -> requests.Response:
-        headers = {"Accept": "application/json", "X-XSRFToken": self.token, "Sec-Fetch-Mode": "cors"}
-        options = {"json": {}} if method == "POST" else {}
-        return self.browser.request(method, f"/services/bancada/api/{path}", headers=headers, timeout=15, **options)
-
-
-@dataclass
 class Crashes:
     """A run: `run(count)` fails with the seed and what came before."""
 
@@ -62,12 +48,7 @@ class Crashes:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        for name in PEOPLE:
-            browser = Browser(self.site)  # type: ignore[arg-type] # it needs no more of a site than its url
-            reply = browser.sign_in(name, PASSWORD)
-            assert reply.status_code == 200, reply.text[:300]
-            page = browser.get("/services/bancada/")
-            self.people[name] = Person(name, browser, hidden(page.text, "data-xsrf"))
+        self.people = {name: Person.at(self.site, name) for name in PEOPLE}
         self.rows = self.count_rows()
 
     def run(self, count: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from bancada_hub.console.preparation import Progress
 from bancada_hub.console.servers import Phase
+from bancada_hub.launch.ending import Cause
 from bancada_hub.launch.sizes import SIZES
 from bancada_hub.roles import Role
 from bancada_hub.store.projects import EGRESSES
@@ -77,6 +78,7 @@ _SERVER = {
     "url": _text("Where it is opened; empty unless it runs"),
     "failure": _text("Why its last start failed; empty when it did not"),
     "activity": _or_null(reference("Activity")),
+    "ended": _or_null(reference("Ended")),
 }
 
 SCHEMAS: dict[str, Schema] = {
@@ -93,7 +95,7 @@ SCHEMAS: dict[str, Schema] = {
     "Look": _table(message=_MESSAGE, language=_text("", "", "en", "pt-BR"), theme=_text("", "", "light", "dark")),
     "Examined": _table(message=_MESSAGE, checks=_many(reference("Check"))),
     "Check": _table(name=_text(), ok=_yes(), detail=_text("What was found"), fix=_text("What to do; may be empty")),
-    "Seen": _table(seen=_whole("How many notices are told no more")),
+    "Seen": _table(seen=_whole("How many notices, or ends of a server, are told no more")),
     "Profile": _table(
         name=_text("The account name"),
         display_name=_text("What pages call one; may be empty"),
@@ -131,6 +133,12 @@ SCHEMAS: dict[str, Schema] = {
         fix=_text("What to do; empty when it can"),
     ),
     "Server": _table(**_SERVER),
+    "Ended": _table(
+        at=_moment("When the last server stopped that the person did not stop"),
+        cause=_text("", *Cause),
+        message=_text("When and why, in the language asked for"),
+        fix=_text("What to do"),
+    ),
     "Activity": _table(
         reported_at=_moment("When the server reported this"),
         stale=_yes("Whether that is so long ago that it no longer speaks for the server"),

@@ -14,6 +14,7 @@ from bancada_hub.launch.facts import IMAGE
 from bancada_hub.launch.room import Offers, read_offers
 from bancada_hub.store import catalog, people, projects, servers, steps
 from bancada_hub.store.database import Store
+from bancada_hub.store.server_ends import ServerEnd, ends_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Card:
         offers: The sizes that it can be started with now; None in an archived project.
         held: What the server holds; None when it does not run.
         report: What the server that runs reported last.
+        ended: How the last server ended, when the person did not stop it; None once they started again or know.
     """
 
     project: projects.Project
@@ -45,6 +47,7 @@ class Card:
     offers: Offers | None = None
     held: servers.HeldServer | None = None
     report: Report | None = None
+    ended: ServerEnd | None = None
 
     @property
     def short_digest(self) -> str:
@@ -107,6 +110,7 @@ async def work_of(context: Context, records: Records) -> Work:
     name = records.person.name
     views = await asyncio.gather(*(_view(context, name, p.slug, found.get(p.slug)) for p in records.projects))
     offers, held = await asyncio.to_thread(_room, context, records)
+    ends = await asyncio.to_thread(read_ends, context.launch.store, records.person.id)
     cards = tuple(
         Card(
             project=project,
@@ -115,6 +119,7 @@ async def work_of(context: Context, records: Records) -> Work:
             offers=offers.get(project.id),
             held=held.get(project.id) if server.phase is Phase.RUNNING else None,
             report=report_of(context, name, project.slug, server),
+            ended=ends.get(project.id) if server.phase is Phase.STOPPED else None,
         )
         for project, server in zip(records.projects, views, strict=True)
     )
@@ -124,6 +129,12 @@ async def work_of(context: Context, records: Records) -> Work:
 def report_of(context: Context, person: str, slug: str, server: ServerView) -> Report | None:
     """Return what a server that runs reported last."""
     return context.reports.latest(person, slug, server.started_at) if server.phase is Phase.RUNNING else None
+
+
+def read_ends(store: Store, person_id: int) -> dict[int, ServerEnd]:
+    """Return how a person's servers ended that they did not stop, by the number of the project."""
+    with store.read() as session:
+        return ends_of(session, person_id)
 
 
 def _room(context: Context, records: Records) -> tuple[dict[int, Offers], dict[int, servers.HeldServer]]:

@@ -71,7 +71,7 @@ class Clock:
         if server is None or server.pending or not server.came_up:
             return  # somebody was faster
         if action.kind is Kind.STOP:
-            await server.end_quietly()
+            await server.end_outside()
         await server.poll_and_notify()
 
 

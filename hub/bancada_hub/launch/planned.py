@@ -7,6 +7,7 @@ takes a second to be cancelled for one that succeeded.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from jupyterhub.spawner import Spawner
@@ -15,13 +16,14 @@ from traitlets import default
 from bancada_hub.errors import BancadaError, EngineError, LaunchRefused, StoreError, told
 from bancada_hub.launch.choices import Choices, options_of_form, parse_choices
 from bancada_hub.launch.context import LaunchContext
-from bancada_hub.launch.ending import Ending, tell_ended
+from bancada_hub.launch.ending import Cause, Ending, tell_ended
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.names import ServerKey, new_start_id
 from bancada_hub.launch.plan import LaunchPlan, plan
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.refusal import spawn_exception
 from bancada_hub.launch.room import check_room, claim_room
+from bancada_hub.people.sessions import TOKEN_STATE, own_token
 from bancada_hub.projects.folders import Tenant, prepare_folders
 from bancada_hub.projects.identities import Identity
 from bancada_hub.store import overlays, servers
@@ -48,6 +50,7 @@ class PlannedServer(Spawner):
     server: Any  # JupyterHub's, untyped
     start_id = ""
     key: ServerKey | None = None
+    token_id: int | None = None
     came_up = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - JupyterHub's
@@ -118,6 +121,7 @@ class PlannedServer(Spawner):
         if self.key and self.start_id:
             state["start_id"] = self.start_id
             state["server"] = [self.key.site_id, self.key.uid, self.key.project_id]
+            state[TOKEN_STATE] = own_token(self.db, self) or self.token_id
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -125,6 +129,7 @@ class PlannedServer(Spawner):
         super().load_state(state)
         self.start_id = state.get("start_id", "")
         self.key = ServerKey(*state["server"]) if "server" in state else None
+        self.token_id = state.get(TOKEN_STATE)
         if self.start_id:
             self.live[self.start_id] = self
             self.came_up = True
@@ -133,7 +138,7 @@ class PlannedServer(Spawner):
         """Forget the server that was."""
         super().clear_state()
         self.live.pop(self.start_id, None)
-        self.start_id, self.key, self.came_up = "", None, False
+        self.start_id, self.key, self.token_id, self.came_up = "", None, None, False
 
     async def note_end(self, ending: Ending) -> None:
         """Tell the person, once, that a server which had come up has ended without being stopped."""
@@ -147,11 +152,12 @@ class PlannedServer(Spawner):
 
     def _tell_ended(self, name: str, ending: Ending) -> None:
         with self.context.store.write() as session:
-            tell_ended(session, name, self.name, ending)
+            limit = servers.memory_of(session, self.start_id)
+            tell_ended(session, name, self.name, replace(ending, memory_bytes=limit))
 
-    async def end_quietly(self) -> None:
-        """Stop a server of which its person has been told otherwise."""
-        self.came_up = False
+    async def end_outside(self) -> None:
+        """Stop the server of somebody who is no longer in the project, and keep that for its card."""
+        await self.note_end(Ending(0, Cause.OUTSIDE))
         await self.stop()
 
     async def stop(self, now: bool = False) -> None:

@@ -12,7 +12,7 @@ from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.ulimits import server_ulimits
 from bancada_hub.roles import Action, may
 from bancada_hub.site import Site
-from bancada_hub.store import labs, people, projects, servers
+from bancada_hub.store import labs, people, projects, server_ends, servers
 from bancada_hub.store.database import Store
 from bancada_hub.store.standing import standing_of
 
@@ -151,6 +151,7 @@ def claim_room(session: Session, site: Site, made: LaunchPlan, start_id: str) ->
         cpus=made.resources.cpus,
     )
     servers.claim(session, new)
+    server_ends.forget_end(session, new.project_id, new.person_id)
     return person
 
 

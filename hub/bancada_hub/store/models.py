@@ -137,6 +137,20 @@ class ServerRow(Base):
     begun_at: Mapped[datetime] = mapped_column(Moment)
 
 
+class ServerEndRow(Base):
+    """How a person's last server of a project ended, when it was not they who stopped it; until the next start."""
+
+    __tablename__ = "server_ends"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey(ProjectRow.id), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey(PersonRow.id), primary_key=True)
+    at: Mapped[datetime] = mapped_column(Moment)
+    cause: Mapped[str] = mapped_column(String(16))
+    status: Mapped[int] = mapped_column(default=0)
+    memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    by: Mapped[str] = mapped_column(String(120), default="")
+
+
 class ImageRow(Base):
     """A curated environment; its revisions are what was built of it."""
 

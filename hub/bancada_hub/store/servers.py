@@ -96,6 +96,12 @@ def release_of(session: Session, person_id: int, project_id: int) -> None:
     session.execute(delete(ServerRow).where(mine))
 
 
+def memory_of(session: Session, start_id: str) -> int | None:
+    """Return the memory limit of a start; None when it holds nothing."""
+    row = session.get(ServerRow, start_id)
+    return row.memory_bytes if row else None
+
+
 def held(session: Session) -> list[HeldServer]:
     """Return all starts that hold something, the oldest first."""
     query = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,6 +12,7 @@ from bancada_hub.people.accounts import NewAccount, add_account
 from bancada_hub.roles import Actor
 from bancada_hub.store.people import find_person
 from bancada_hub.store.projects import projects_of
+from bancada_hub.store.server_ends import ServerEnd, keep_end
 from bancada_hub.store.servers import NewServer, claim, release
 from bancada_hub.store.trace import Filter, audit_entries, verify
 from tests.hub.console.running import PASSWORD, Browser, RunningSite, hidden, wait_until
@@ -74,6 +76,17 @@ def test_removing_a_member_stops_what_runs_there_and_says_so(lead: Browser, runn
     assert said == "rui is no longer in the project; their files stay. rui had wheat running; it was stopped."
     assert rui.api("GET", "projects/wheat/server").status_code == 404
     assert rui.api("POST", "projects/wheat/start", json={}).status_code == 404
+    lead.api("POST", "projects/wheat/members", json={"name": "rui"})
+    ended = rui.api("GET", "projects/wheat/server").json()["ended"]
+    assert ended["cause"] == "outside"
+    assert ended["message"].endswith(f"Lina {CODE} took you out of the project.")
+    page = rui.get("/services/bancada/").text
+    assert "took you out of the project." in page
+    assert CODE not in page
+    page = rui.post("/services/bancada/api/projects/wheat/dismiss", data={"_xsrf": hidden(page, "_xsrf")})
+    assert page.status_code == 200
+    assert "took you out of the project." not in page.text
+    lead.api("POST", "projects/wheat/members/rui/remove", json={})
 
 
 def test_the_last_lead_stays(lead: Browser) -> None:
@@ -272,6 +285,16 @@ def test_a_limit_that_cannot_be_is_refused(lead: Browser, change: dict, status: 
     assert (reply.status_code, reply.json()["message"]) == (status, said)
 
 
+def add_end(running: RunningSite, name: str) -> str:
+    """Keep an end of a server of somebody's personal project; returns its slug."""
+    with running.store.write() as session:
+        person = find_person(session, name)
+        assert person is not None
+        project = next(project for project in projects_of(session, person.id) if project.personal)
+        keep_end(session, project.id, person.id, ServerEnd(datetime.now(UTC), "removed"))
+    return project.slug
+
+
 CORAL_LIMITS = {"max_memory_gib": 16, "max_cpus": 4, "egress": "open", "version": 2}
 
 
@@ -292,6 +315,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/projects/{project}/start", {"project": "coral"}, {}),
         ("api/projects/{project}/stop", {"project": "coral"}, {}),
         ("api/projects/{project}/reset", {"project": "coral"}, {}),
+        ("api/projects/{project}/dismiss", {"project": add_end(running, "admin")}, {}),
         ("api/projects/{project}/leave", {"project": "coral"}, {}),
         ("api/projects/{project}/members/{person}/remove", {"project": "wheat", "person": "iris"}, {}),
         ("api/projects/{project}/archive", {"project": "coral"}, {}),

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from bancada_hub.console import ends
 from bancada_hub.console.handlers.acting import Acting
 from bancada_hub.console.handlers.labs import MAX_CPUS, MAX_MEMORY, NAME, SLUG, TITLE, VERSION, page_of
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
@@ -108,11 +109,10 @@ class RemoveMember(InProject):
         """Take a person out of a project, and stop what they have running there."""
         back = await self.back()
         await self.do(remove_member, self.store, self.actor, slug, name)
-        self.say(
-            back,
-            told("%(person)s is no longer in the project; their files stay.", person=name),
-            *await self.stop_servers(name, slug),
-        )
+        stopped = await self.stop_servers(name, slug)
+        if stopped:
+            await self.do(ends.keep_taken_out, self.store, name, slug, self.asker.person.shown_name)
+        self.say(back, told("%(person)s is no longer in the project; their files stay.", person=name), *stopped)
 
 
 class Leave(InProject):

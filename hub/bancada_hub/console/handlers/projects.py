@@ -7,12 +7,21 @@ import asyncio
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
-from bancada_hub.console import servers
+from bancada_hub.console import ends, servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import query_of
 from bancada_hub.console.errors import NotNowError, later
 from bancada_hub.console.handlers.base import Handler
-from bancada_hub.console.projects import Card, Records, own_project, read_records, report_of, server_of, work_of
+from bancada_hub.console.projects import (
+    Card,
+    Records,
+    own_project,
+    read_ends,
+    read_records,
+    report_of,
+    server_of,
+    work_of,
+)
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
@@ -23,6 +32,7 @@ from bancada_hub.launch.room import Offer, check_room
 from bancada_hub.launch.sizes import SIZES
 from bancada_hub.projects.overlay_reset import reset_overlay
 from bancada_hub.roles import Action
+from bancada_hub.store import server_ends
 from bancada_hub.store.overlays import OverlayKey
 from bancada_hub.store.projects import Project
 from bancada_hub.ui.language import Words
@@ -82,7 +92,9 @@ class Server(ProjectHandler):
         records, project = await self.own(slug)
         found = await server_of(self.context, records, project.slug)
         report = report_of(self.context, records.person.name, project.slug, found)
-        self.send_json({**_server(found, self.look.words), "activity": _activity(report)})
+        ended = await asyncio.to_thread(_ended, self, records, project, found)
+        more = {"activity": _activity(report), "ended": ends.answer(ended, datetime.now(UTC), self.look.words)}
+        self.send_json({**_server(found, self.look.words), **more})
 
     async def delete(self, slug: str) -> None:
         """Stop the server, or cancel its start."""
@@ -100,6 +112,17 @@ class Stop(Server):
     async def post(self, slug: str) -> None:
         """Stop the server, or cancel its start."""
         await self.delete(slug)
+
+
+class Dismiss(ProjectHandler):
+    """POST api/projects/<slug>/dismiss."""
+
+    async def post(self, slug: str) -> None:
+        """Tell no more how the last server ended."""
+        records, project = await self.own(slug)
+        store = self.context.launch.store
+        seen = await asyncio.to_thread(ends.dismiss, store, self.actor, records.person.id, project)
+        self.done({"seen": seen}, 200)
 
 
 class Reset(ProjectHandler):
@@ -122,6 +145,14 @@ def _check(handler: Handler, records: Records, project: Project, choices: Choice
     launch = handler.context.launch
     made = plan(read_facts(launch, records.person.name, project.slug), choices)
     check_room(launch.store, launch.site, made)
+
+
+def _ended(
+    handler: Handler, records: Records, project: Project, server: servers.ServerView
+) -> server_ends.ServerEnd | None:
+    if server.phase is not servers.Phase.STOPPED:
+        return None
+    return read_ends(handler.context.launch.store, records.person.id).get(project.id)
 
 
 def _reset(handler: Handler, records: Records, project: Project) -> bool:
@@ -148,7 +179,11 @@ def _project(card: Card, words: Words) -> dict[str, object]:
         "title": card.project.title,
         "personal": card.project.personal,
         "image": image,
-        "server": {**_server(card.server, words), "activity": _activity(card.report)},
+        "server": {
+            **_server(card.server, words),
+            "activity": _activity(card.report),
+            "ended": ends.answer(card.ended, datetime.now(UTC), words),
+        },
         "sizes": [_offer(offer, words) for offer in card.offers.offered] if card.offers else [],
         "usual_size": card.offers.usual if card.offers else "",
     }
@@ -218,6 +253,18 @@ ROUTES = [
         {"GET": Rule(OWN, "The state of one's own server of a project.", answer="Server"), "DELETE": STOPS},
     ),
     Route("api/projects/{project}/stop", Stop, {"POST": STOPS}),
+    Route(
+        "api/projects/{project}/dismiss",
+        Dismiss,
+        {
+            "POST": Rule(
+                OWN,
+                "Tell no more how one's last server of a project ended.",
+                answer="Seen",
+                audit="server.end-seen",
+            )
+        },
+    ),
     Route(
         "api/projects/{project}/reset",
         Reset,

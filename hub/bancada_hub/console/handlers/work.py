@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bancada_hub.console import activity, servers
+from bancada_hub.console import activity, ends, servers
 from bancada_hub.console import preparation as progress
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import Choice, choose
@@ -82,6 +82,7 @@ def _card_part(handler: Handler, card: Card) -> str:
         state_colour=servers.colour(card.server),
         activity=activity.describe(card.report, datetime.now(UTC), words) if running else None,
         chosen=chosen_size(card.offers),
+        ended=ends.describe(card.ended, datetime.now(UTC), words) if card.ended else None,
     )
 
 

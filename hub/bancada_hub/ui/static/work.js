@@ -7,6 +7,12 @@ const shown = new Map();
 let timer = 0;
 let asking = false;
 
+// The reader's own clock, with the day when it is another.
+function clockTime(moment) {
+  const day = moment.toDateString() === new Date().toDateString() ? {} : { dateStyle: "medium" };
+  return new Intl.DateTimeFormat(document.documentElement.lang, { ...day, timeStyle: "short" }).format(moment);
+}
+
 function exactTimes(root) {
   const format = new Intl.DateTimeFormat(document.documentElement.lang, {
     dateStyle: "medium",
@@ -16,6 +22,9 @@ function exactTimes(root) {
     const moment = new Date(time.dateTime);
     if (!Number.isNaN(moment.getTime())) {
       time.title = format.format(moment);
+      if ("clock" in time.dataset) {
+        time.textContent = clockTime(moment);
+      }
     }
   }
 }
