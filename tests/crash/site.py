@@ -24,6 +24,7 @@ from tests.hub.console.running import PASSWORD
 from tests.hub.launch.conftest import TAG, make_image
 
 PEOPLE, PROJECTS = ("ana", "bia", "rui"), ("wheat", "beans")
+ADMIN = "zelda"
 PROGRAMS = ("hub", "console", "proxy")
 
 
@@ -100,6 +101,7 @@ def _fill(store: Store, installation: Installation, built: catalog.NewRevision) 
         create_project(store, site, line, NewProject(slug, slug.title(), "plants"))
     for name in PEOPLE:
         add_account(store, site, line, NewAccount(name, False, PASSWORD, PROJECTS, must_change=False))
+    add_account(store, site, line, NewAccount(ADMIN, True, PASSWORD, (), must_change=False))
     with store.write() as session:
         catalog.put_image(session, "minimal", "Minimal", "")
         catalog.publish_revision(session, "minimal", built)

@@ -113,7 +113,10 @@ SCHEMAS: dict[str, Schema] = {
         action_label=_text("The words of its one button; may be empty"),
         action_url=_text("Where that leads: a path of this site"),
     ),
-    "Projects": _table(projects=_many(reference("Project"))),
+    "Projects": _table(
+        projects=_many(reference("Project")),
+        engine_silent_since=_or_null(_moment("Since when the container engine does not answer; null while it does")),
+    ),
     "Project": _table(
         slug=_text("Its short name"),
         title=_text(),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bancada_hub.launch.ending import Cause, Ending, tell_ended, why
+from bancada_hub.launch.silence import clock
 from bancada_hub.roles import Actor
 from bancada_hub.store import trace
 from bancada_hub.store.database import Store
@@ -29,24 +30,22 @@ class Shown:
     fix: str
 
 
-def describe(end: ServerEnd, now: datetime, words: Words) -> Shown:
+def describe(end: ServerEnd, words: Words) -> Shown:
     """Return an end in words.
 
     Args:
         end: The end.
-        now: The present instant: of another day the date is told too.
         words: The reader's.
     """
     text, fix = why(end)
-    pattern = "%H:%M UTC" if end.at.date() == now.date() else "%Y-%m-%d %H:%M UTC"
-    return Shown(end.at, end.at.strftime(pattern), words.gettext(text), words.gettext(fix))
+    return Shown(end.at, clock(end.at), words.gettext(text), words.gettext(fix))
 
 
-def answer(end: ServerEnd | None, now: datetime, words: Words) -> dict[str, object] | None:
+def answer(end: ServerEnd | None, words: Words) -> dict[str, object] | None:
     """Return an end as the REST answers it."""
     if end is None:
         return None
-    shown = describe(end, now, words)
+    shown = describe(end, words)
     return {
         "at": end.at.isoformat(timespec="seconds"),
         "cause": end.cause,

@@ -10,6 +10,7 @@ BancadaError
 ├── WeakTokenError     a token that is not good for what was asked, such as a server's own
 ├── BadBodyError       a body with a key that is unknown, missing or of the wrong kind
 ├── PasswordFirstError somebody else chose the password: it is to be changed before anything else
+├── EngineSilentError  the container engine does not answer, so nothing starts
 └── NotNowError        it is somebody's own, but not possible in its present state
 """
 
@@ -133,6 +134,13 @@ class PasswordFirstError(BancadaError):
         )
 
 
+class EngineSilentError(BancadaError):
+    """The container engine does not answer; `what` says since when."""
+
+    reader = Reader.RESEARCHER
+    title = later("Nothing starts now")
+
+
 class NotNowError(BancadaError):
     """Not possible in its present state."""
 
@@ -159,6 +167,7 @@ class Answer:
 _STATUSES: tuple[tuple[type[BancadaError], int], ...] = (
     (HubAwayError, 503),
     (StoreError, 503),
+    (EngineSilentError, 503),
     (NotThereError, 404),
     (NotSignedInError, 401),
     (NoAccountError, 403),

@@ -19,7 +19,20 @@ T = TypeVar("T")
 THREADS = 8
 TIMEOUT_S = 60
 ANSWER_S = 5
-"""Seconds that a start waits for a sign of the engine before it is refused."""
+"""Seconds that a start, and a look of the clock, wait for a sign of the engine."""
+
+
+def check_answers(host: str) -> None:
+    """Ask an engine whether it is there.
+
+    Raises:
+        EngineError: It did not answer within ANSWER_S.
+    """
+    try:
+        docker.APIClient(base_url=host, version="auto", timeout=ANSWER_S).close()  # it asks for the version
+    except (DockerException, RequestException) as error:
+        msg = told("The container engine does not answer, so nothing starts. What is running goes on.")
+        raise EngineError(msg, fix="Run: ./bancada doctor") from error
 
 
 class EngineCalls:
@@ -54,14 +67,7 @@ class EngineCalls:
         Raises:
             EngineError: It did not answer within ANSWER_S.
         """
-        await asyncio.to_thread(self._check)
-
-    def _check(self) -> None:
-        try:
-            docker.APIClient(base_url=self.host, version="auto", timeout=ANSWER_S).close()  # it asks for the version
-        except (DockerException, RequestException) as error:
-            msg = told("The container engine does not answer, so nothing starts. What is running goes on.")
-            raise EngineError(msg, fix="Run: ./bancada doctor") from error
+        await asyncio.to_thread(check_answers, self.host)
 
     def _call(self, call: Callable[[docker.DockerClient], T]) -> T:
         try:

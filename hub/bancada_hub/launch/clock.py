@@ -15,6 +15,7 @@ from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.names import ServerKey, container_name
 from bancada_hub.launch.planned import PlannedServer
 from bancada_hub.launch.reconcile import FOR_HUB, Action, Kind, Known, reconcile, summary
+from bancada_hub.launch.silence import noted_silence
 
 EVERY_S = 10.0
 """Seconds between two looks."""
@@ -54,7 +55,8 @@ class Clock:
 
     def tick(self) -> list[Action]:
         """Look once and do what is to be done; returns what that was."""
-        actions, failed = reconcile(self.context, self.known)
+        with noted_silence(self.context.places, self.context.engine_host):
+            actions, failed = reconcile(self.context, self.known)
         self._say("Reconciled", summary(actions))
         self._say("Could not", "; ".join(failed))
         for action in (action for action in actions if action.kind in FOR_HUB):

@@ -25,6 +25,7 @@ from bancada_hub.launch.planned import WAITING, PlannedServer
 from bancada_hub.launch.ready import wait_until_ready
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.launch.refusal import refused_inside
+from bancada_hub.launch.silence import in_words, silent_since
 
 T = TypeVar("T")
 
@@ -56,7 +57,13 @@ class DockerServer(PlannedServer, DockerSpawner):
 
     async def check_engine(self) -> None:
         """Refuse a start while the engine is silent, before anything is made."""
-        await self.calls.check()
+        try:
+            await self.calls.check()
+        except EngineError as error:
+            since = silent_since(self.context.places)
+            if since is None:
+                raise
+            raise EngineError(in_words(since), fix=error.fix) from error
 
     async def clear_leftovers(self, made: LaunchPlan) -> None:
         """Remove every container and volume of this server."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from bancada_hub.console import ends, servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import query_of
-from bancada_hub.console.errors import NotNowError, later
+from bancada_hub.console.errors import EngineSilentError, NotNowError, later
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import (
     Card,
@@ -25,6 +25,7 @@ from bancada_hub.console.projects import (
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
+from bancada_hub.launch import silence
 from bancada_hub.launch.choices import KINDS, Choices, parse_choices
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.plan import plan
@@ -65,7 +66,13 @@ class Projects(Handler):
         """Answer the person's projects, each with its image and its server."""
         records = await asyncio.to_thread(read_records, self.context.launch.store, self.person_name)
         work = await work_of(self.context, records)
-        self.send_json({"projects": [_project(card, self.look.words) for card in work.cards]})
+        since = await asyncio.to_thread(silence.silent_since, self.context.launch.places)
+        self.send_json(
+            {
+                "projects": [_project(card, self.look.words) for card in work.cards],
+                "engine_silent_since": since.isoformat(timespec="seconds") if since else None,
+            }
+        )
 
 
 class Start(ProjectHandler):
@@ -93,7 +100,7 @@ class Server(ProjectHandler):
         found = await server_of(self.context, records, project.slug)
         report = report_of(self.context, records.person.name, project.slug, found)
         ended = await asyncio.to_thread(_ended, self, records, project, found)
-        more = {"activity": _activity(report), "ended": ends.answer(ended, datetime.now(UTC), self.look.words)}
+        more = {"activity": _activity(report), "ended": ends.answer(ended, self.look.words)}
         self.send_json({**_server(found, self.look.words), **more})
 
     async def delete(self, slug: str) -> None:
@@ -143,6 +150,9 @@ class Reset(ProjectHandler):
 
 def _check(handler: Handler, records: Records, project: Project, choices: Choices) -> None:
     launch = handler.context.launch
+    since = silence.silent_since(launch.places)
+    if since is not None:
+        raise EngineSilentError(silence.in_words(since), fix=later("Ask an administrator."))
     made = plan(read_facts(launch, records.person.name, project.slug), choices)
     check_room(launch.store, launch.site, made)
 
@@ -182,7 +192,7 @@ def _project(card: Card, words: Words) -> dict[str, object]:
         "server": {
             **_server(card.server, words),
             "activity": _activity(card.report),
-            "ended": ends.answer(card.ended, datetime.now(UTC), words),
+            "ended": ends.answer(card.ended, words),
         },
         "sizes": [_offer(offer, words) for offer in card.offers.offered] if card.offers else [],
         "usual_size": card.offers.usual if card.offers else "",

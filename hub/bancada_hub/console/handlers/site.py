@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import bancada
 from bancada_hub.console.handlers.base import Handler
-from bancada_hub.console.handlers.work import preparation_part
+from bancada_hub.console.handlers.work import preparation_part, silence_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
 from bancada_hub.host.machine import Machine
@@ -43,6 +43,7 @@ class SitePage(Handler):
                 release=bancada.__version__,
                 data=str(self.context.launch.places.data),
                 preparation_part=preparation_part(self, found.records),
+                silence_part=silence_part(self),
             )
         )
 

@@ -11,6 +11,7 @@ from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.launch import silence
 from bancada_hub.launch.room import Offers
 
 MOVING_S, WORKING_S, STILL_S = 1, 2, 15
@@ -51,10 +52,19 @@ class WorkParts(_Work):
 
 def parts_of(handler: Handler, work: Work) -> dict[str, str]:
     """Return the changing parts of the page by the id of their element."""
-    parts = {"preparation": preparation_part(handler, work.records)}
+    parts = {"silence": silence_part(handler), "preparation": preparation_part(handler, work.records)}
     for card in work.cards:
         parts[f"project-{card.project.slug}"] = _card_part(handler, card)
     return parts
+
+
+def silence_part(handler: Handler) -> str:
+    """Return the note that the container engine does not answer; nothing while it does."""
+    since = silence.silent_since(handler.context.launch.places)
+    if since is None:
+        return ""
+    admin = handler.asker.standing.admin
+    return handler.page("silence.html", since=since, clock=silence.clock(since), person_is_admin=admin)
 
 
 def preparation_part(handler: Handler, records: Records) -> str:
@@ -82,7 +92,7 @@ def _card_part(handler: Handler, card: Card) -> str:
         state_colour=servers.colour(card.server),
         activity=activity.describe(card.report, datetime.now(UTC), words) if running else None,
         chosen=chosen_size(card.offers),
-        ended=ends.describe(card.ended, datetime.now(UTC), words) if card.ended else None,
+        ended=ends.describe(card.ended, words) if card.ended else None,
     )
 
 

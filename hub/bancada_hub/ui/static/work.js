@@ -197,7 +197,7 @@ live.addEventListener("change", (event) => {
   }
 });
 
-for (const part of [...live.querySelectorAll(".cards > .card"), document.getElementById("preparation")]) {
+for (const part of live.querySelectorAll(".cards > .card, #preparation, #silence")) {
   shown.set(part.id, bare(part.innerHTML));
 }
 exactTimes(live);
