@@ -5,11 +5,13 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import create_engine, inspect, text
 
+from bancada_hub.errors import BancadaError
 from bancada_hub.launch.again import again_and_again
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.names import ServerKey, container_name
@@ -60,7 +62,7 @@ class Clock:
         self._say("Reconciled", summary(actions))
         self._say("Could not", "; ".join(failed))
         for action in (action for action in actions if action.kind in FOR_HUB):
-            asyncio.run_coroutine_threadsafe(self._at_hub(action), self.loop)
+            asyncio.run_coroutine_threadsafe(self._at_hub(action), self.loop).add_done_callback(_tell_failure)
         return actions
 
     def _say(self, what: str, words: str) -> None:
@@ -75,6 +77,14 @@ class Clock:
         if action.kind is Kind.STOP:
             await server.end_outside()
         await server.poll_and_notify()
+
+
+def _tell_failure(done: "Future[None]") -> None:
+    error = None if done.cancelled() else done.exception()
+    if isinstance(error, BancadaError):
+        _log.error("What the hub was to do is left for the next look: %s", error)
+    elif error is not None:
+        _log.error("What the hub was to do is left for the next look", exc_info=error)
 
 
 def recorded_starts(hub_database_url: str) -> Callable[[], dict[str, str]]:

@@ -145,6 +145,9 @@ class PlannedServer(Spawner):
         if not self.came_up:
             return
         self.came_up = False
+        await self._tell(ending)
+
+    async def _tell(self, ending: Ending) -> None:
         try:
             await asyncio.to_thread(self._tell_ended, self.user.name, ending)
         except BancadaError as error:
@@ -157,8 +160,13 @@ class PlannedServer(Spawner):
 
     async def end_outside(self) -> None:
         """Stop the server of somebody who is no longer in the project, and keep that for its card."""
-        await self.note_end(Ending(0, Cause.OUTSIDE))
-        await self.stop()
+        self.came_up = False  # it does not end by itself
+        try:
+            await self.stop()
+        except BancadaError:
+            self.came_up = True  # the next look tries again
+            raise
+        await self._tell(Ending(0, Cause.OUTSIDE))
 
     async def stop(self, now: bool = False) -> None:
         """End the server and leave nothing of it."""

@@ -18,10 +18,12 @@ from bancada_hub.launch.bridge import put_bridge_back
 from bancada_hub.launch.calls import ANSWER_S, EngineCalls
 from bancada_hub.launch.clock import Clock, starts_of
 from bancada_hub.launch.docker import DockerServer
+from bancada_hub.launch.ending import Cause
 from bancada_hub.launch.names import ROLE_LABEL, SERVER_ROLE, SITE_LABEL, START_LABEL
 from bancada_hub.launch.planned import PlannedServer
 from bancada_hub.launch.reconcile import Kind, Known, reconcile
 from bancada_hub.store import notices, people, projects
+from bancada_hub.store.server_ends import ends_of
 from tests.hub.launch.conftest import SITE_ID, Spawn, Stage
 from tests.hub.launch.test_docker_engine import NAME, until
 
@@ -124,7 +126,13 @@ async def test_somebody_who_left_the_project_is_stopped(stage: Stage, spawner: S
         projects.drop_member(session, main.id, ana.id)
     assert [action.kind for action in await asyncio.to_thread(clock(stage).tick)] == [Kind.STOP]
     await until(lambda: stage.leftovers() == [])
-    assert told(stage) == []
+
+    def kept() -> list[str]:
+        with stage.store.read() as session:
+            return [end.cause for end in ends_of(session, ana.id).values()]
+
+    await until(lambda: kept() == [Cause.OUTSIDE])
+    assert told(stage) == [], "they are told by whoever took them out"
 
 
 async def test_a_network_of_ours_that_is_not_the_bridge_and_a_bridge_that_is_gone(stage: Stage) -> None:

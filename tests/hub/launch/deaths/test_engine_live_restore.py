@@ -1,38 +1,15 @@
 """An engine that keeps its containers alive is killed and comes back: servers go on, and nobody is told anything."""
 
 import asyncio
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
-
-import docker
-import pytest
 
 from bancada_hub.launch.clock import Clock
 from tests.engine import TestEngine
-from tests.hub.launch.conftest import Spawn, Stage, make_image
+from tests.hub.launch.conftest import Spawn, Stage
 from tests.hub.launch.test_docker_crashes import told
 from tests.hub.launch.test_docker_engine import NAME
-from tests.leftovers import ROOT
 
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[TestEngine]:
-    engine = TestEngine(ROOT / "restored", options=("--live-restore",))
-    engine.start()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture(scope="module")
-def engine_client(engine: TestEngine) -> Iterator[docker.DockerClient]:
-    with contextlib.closing(engine.client()) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def image(engine_client: docker.DockerClient) -> str:
-    return make_image(engine_client)
+OPTIONS = ("--live-restore",)
 
 
 def is_mounted(stage: Stage) -> bool:

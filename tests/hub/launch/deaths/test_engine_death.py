@@ -1,41 +1,30 @@
 """The engine itself is killed: its servers end with it, nothing else is lost, and people are told."""
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Iterator
 
-import docker
 import pytest
 
 from bancada_hub.errors import EngineError
 from bancada_hub.launch.clock import Clock
+from bancada_hub.launch.ending import Cause
 from bancada_hub.launch.reconcile import Known, reconcile
+from bancada_hub.store import people, projects
+from bancada_hub.store.server_ends import ends_of
 from tests.engine import TestEngine
-from tests.hub.launch.conftest import Spawn, Stage, make_image
+from tests.hub.launch.conftest import Spawn, Stage
 from tests.hub.launch.test_docker_crashes import told
 from tests.hub.launch.test_docker_engine import until, upper
-from tests.leftovers import ROOT
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[TestEngine]:
-    """An engine that may be killed."""
-    engine = TestEngine(ROOT / "killed")
-    engine.start()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture(scope="module")
-def engine_client(engine: TestEngine) -> Iterator[docker.DockerClient]:
-    with contextlib.closing(engine.client()) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def image(engine_client: docker.DockerClient) -> str:
-    return make_image(engine_client)
+def kept_end(stage: Stage) -> str:
+    """Return why ana's server of main ended, as its card says it."""
+    with stage.store.read() as session:
+        ana, main = people.find_person(session, "ana"), projects.find_project(session, "main")
+        assert ana is not None
+        assert main is not None
+        end = ends_of(session, ana.id).get(main.id)
+    return end.cause if end else ""
 
 
 async def test_servers_end_with_a_killed_engine_and_everything_else_stays(
@@ -55,9 +44,11 @@ async def test_servers_end_with_a_killed_engine_and_everything_else_stays(
     await until(lambda: stage.leftovers() == [])
     assert len(told(stage)) == 1
     assert told(stage)[0].startswith("The container engine of this machine stopped or was restarted")
+    assert kept_end(stage) == Cause.ENGINE
     again = spawner()
     await again.start()
     assert (upper(stage) / "started").read_text() == "xx", "what was in the environment is there"
+    assert kept_end(stage) == "", "the next start has no use for it"
     await again.stop()
 
 
