@@ -126,6 +126,7 @@ class ProjectFacts:
         image: The image's title; empty when the site has none published any more.
         revision: The short name of the published revision.
         gpus: Names of the cards that the server holds.
+        signed_out_at: When its person's sessions were ended last, in ISO 8601; empty for never.
     """
 
     project: str
@@ -133,6 +134,7 @@ class ProjectFacts:
     image: str
     revision: str
     gpus: tuple[str, ...] = ()
+    signed_out_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ def parse_facts(value: object) -> ProjectFacts:
         image=_text(table["image"]),
         revision=_text(table["revision"]),
         gpus=tuple(_text(item) for item in _list(table["gpus"])),
+        signed_out_at=_text(table.get("signed_out_at", "")),
     )
 
 

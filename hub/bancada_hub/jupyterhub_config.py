@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from jupyterhub.app import JupyterHub
+
 from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation, read_installation
 from bancada_hub.launch.bridge import put_bridge_back
@@ -16,6 +18,7 @@ from bancada_hub.launch.clock import Clock, recorded_starts
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.docker import DockerServer
 from bancada_hub.launch.process import ProcessServer
+from bancada_hub.launch.sign_outs import keep_signing_out
 from bancada_hub.launch.walls import keep_walls
 from bancada_hub.launch.warm import warm_in_background
 from bancada_hub.people.authenticator import LocalAccounts
@@ -68,8 +71,7 @@ def _authenticate(c: Any, installation: Installation) -> None:  # noqa: ANN401
     c.LocalAccounts.allow_all = True  # who may sign in is decided by the account, not by a second list
     c.LocalAccounts.manage_groups = True
     c.LocalAccounts.refresh_pre_spawn = True
-    c.LocalAccounts.auth_refresh_age = 60
-    # A refresh fails for a disabled account only: then its tokens open nothing either.
+    # A refresh fails for somebody disabled or signed out only: then their tokens open nothing either.
     c.LocalAccounts.auth_refresh_strict = True
 
 
@@ -108,6 +110,7 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
         keep_walls(server.context.firewall)
     put_bridge_back(server.context, facts.gateway)
     Clock(server.context, recorded_starts(c.JupyterHub.db_url), asyncio.get_running_loop()).begin()
+    keep_signing_out(LocalAccounts.store, lambda: JupyterHub.instance().users, asyncio.get_running_loop())
     warm_in_background(server.context)
     c.JupyterHub.spawner_class = server
     c.JupyterHub.allow_named_servers = True

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from bancada.contract import (
     SiteNotice,
     parse_activity,
 )
+from bancada.server import site_link
 from bancada.server.site_client import SiteClient
 from bancada.server.site_link import SiteLink
 
@@ -38,6 +39,8 @@ class SmallSite:
     seen: list[int] = field(default_factory=list)
     reports: list[Activity] = field(default_factory=list)
     headers: list[tuple[str | None, str | None]] = field(default_factory=list)
+    signed_out_at: str = ""
+    signed_out: list[bool] = field(default_factory=list)
 
 
 class Answer(RequestHandler):
@@ -57,7 +60,7 @@ class Answer(RequestHandler):
 
     def post(self) -> None:
         self.site.reports.append(parse_activity(json.loads(self.request.body)))
-        self.finish(asdict(FACTS))
+        self.finish(asdict(replace(FACTS, signed_out_at=self.site.signed_out_at)))
 
 
 class Notices(Answer):
@@ -97,7 +100,8 @@ async def small() -> AsyncIterator[tuple[SmallSite, SiteLink]]:
     routes = [("/report", Answer), ("/notices", Notices), (r"/notices/(\d+)/seen", Seen)]
     server = HTTPServer(Application([(API_PATH + path, handler) for path, handler in routes], site=site))
     server.add_socket(socket)
-    link = SiteLink(SiteClient(f"http://127.0.0.1:{port}{API_PATH}", "token-of-this-server"), Activity, "work")
+    client = SiteClient(f"http://127.0.0.1:{port}{API_PATH}", "token-of-this-server")
+    link = SiteLink(client, Activity, "work", lambda: site.signed_out.append(True))
     yield site, link
     await link.close()
     server.stop()
@@ -108,6 +112,23 @@ async def until(done: Callable[[], object]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not done():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.02)
+
+
+async def test_a_person_who_was_signed_out_everywhere_is_out_here_too(
+    small: tuple[SmallSite, SiteLink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each time, and not for one from before this server began."""
+    monkeypatch.setattr(site_link, "REPORT_INTERVAL_S", 0.05)
+    site, link = small
+    site.signed_out_at = "2026-11-30T12:00:00+00:00"
+    link.start()
+    await until(lambda: link.state.facts)
+    assert site.signed_out == []
+    site.signed_out_at = "2026-12-01T12:00:00+00:00"
+    await until(lambda: len(site.signed_out) == 1)
+    reports = len(site.reports)
+    await until(lambda: len(site.reports) > reports + 1)
+    assert site.signed_out == [True]
 
 
 async def test_a_page_learns_where_it_is(small: tuple[SmallSite, SiteLink]) -> None:

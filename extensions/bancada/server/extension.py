@@ -10,6 +10,7 @@ from jupyter_server.serverapp import ServerApp
 
 from bancada.contract import KIND_VARIABLE, PLACES, PROJECT_VARIABLE, SITE_API_VARIABLE
 from bancada.server.activity import measure_activity
+from bancada.server.sessions import end_sessions
 from bancada.server.site_client import SiteClient
 from bancada.server.site_link import SiteLink
 from bancada.server.site_routes import LINK, routes
@@ -29,7 +30,8 @@ def _load_jupyter_server_extension(app: ServerApp) -> None:
         app.log.info("No site: %s is not set.", SITE_API_VARIABLE)
         return
     client = SiteClient(address, token)
-    settings[LINK] = SiteLink(client, lambda: measure_activity(app), os.environ.get(KIND_VARIABLE, "work"))
+    kind = os.environ.get(KIND_VARIABLE, "work")
+    settings[LINK] = SiteLink(client, lambda: measure_activity(app), kind, lambda: end_sessions(app))
     app.web_app.add_handlers(".*$", routes(settings["base_url"]))  # type: ignore[no-untyped-call]
 
 

@@ -58,10 +58,13 @@ class SiteLink:
         client: Speaks with the site.
         measure: Returns what runs in this server.
         kind: `work` or `rescue`.
+        signed_out: Called when the person was signed out everywhere.
     """
 
-    def __init__(self, client: SiteClient, measure: Callable[[], Activity], kind: str) -> None:
-        self._client, self._measure = client, measure
+    def __init__(
+        self, client: SiteClient, measure: Callable[[], Activity], kind: str, signed_out: Callable[[], None]
+    ) -> None:
+        self._client, self._measure, self._signed_out = client, measure, signed_out
         self.state = LinkState("rescue" if kind == "rescue" else "work")
         self._pages: dict[Page, None] = {}  # in the order in which they were opened
         self._told: set[int] = set()
@@ -100,6 +103,8 @@ class SiteLink:
             activity = self._measure()
             try:
                 facts = await self._client.report(activity)
+                if self.state.facts and self.state.facts.signed_out_at != facts.signed_out_at:
+                    self._signed_out()
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 self._set(replace(self.state, site="well", problem="", answered_at=now, facts=facts))
             except SiteRefused as refusal:

@@ -13,6 +13,7 @@ from bancada_hub.console.routes import PREFIX
 from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
 from bancada_hub.console.table import ROUTES
+from bancada_hub.console.vouched import Vouched
 from bancada_hub.gpus.nvml import read_inventory
 from bancada_hub.installation import Installation
 from bancada_hub.launch.context import LaunchContext
@@ -62,6 +63,7 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         environment=skin.environment(TEMPLATES, installation.site),
         examination=Shared(lambda: examine_now(installation.places.data)),
         cards=Shared(read_inventory),
+        vouched=Vouched(sign_in_at_hub.cache),
     )
 
 

@@ -10,6 +10,7 @@ from bancada_hub.console.hub import HubClient
 from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
+from bancada_hub.console.vouched import Vouched
 from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.launch.context import LaunchContext
 
@@ -26,6 +27,7 @@ class Context:
         environment: The pages' templates.
         examination: The doctor's checks.
         cards: The machine's.
+        vouched: What is kept of the hub's answers to who asks.
         reports: What servers reported last.
     """
 
@@ -36,4 +38,5 @@ class Context:
     environment: Environment
     examination: Shared[Outcome]
     cards: Shared[Inventory]
+    vouched: Vouched
     reports: Reports = field(default_factory=Reports)

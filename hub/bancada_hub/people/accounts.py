@@ -114,7 +114,7 @@ def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tupl
 
 
 def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
-    """Switch an account off: nobody signs in with it and nothing new starts; what runs goes on.
+    """Switch an account off: nobody signs in with it, all its sessions and tokens end; what runs goes on.
 
     Raises:
         Forbidden: The actor is no administrator.
@@ -127,6 +127,7 @@ def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
         if [admin.id for admin in people.admins(made.session)] == [person.id]:
             msg = told("%(name)s is the only administrator.", name=name)
             raise PeopleError(msg, fix=told("Add another one first: ./bancada user add NAME --admin"))
+        people.sign_out(made.session, person.id)
         return people.set_disabled(made.session, person.id, disabled=True)
 
 
@@ -144,6 +145,8 @@ def enable_account(store: Store, actor: Actor, name: str) -> people.Person:
 
 def reset_password(store: Store, actor: Actor, name: str, password: str | None = None) -> str:
     """Give a person another password, which they change at their next sign-in; also opens a locked account.
+
+    All their sessions and tokens end: whoever had the old password, or their browser, is out. Servers run on.
 
     Args:
         store: The database.
@@ -165,6 +168,7 @@ def reset_password(store: Store, actor: Actor, name: str, password: str | None =
         require(made.session, actor, Action.MANAGE_PEOPLE)
         person = _existing(made.session, name)
         people.set_password(made.session, person.id, people.NewPassword(hashed, must_change=True))
+        people.sign_out(made.session, person.id)
         notices.tell(made.session, actor, [person.id], notices.NewNotice(_PASSWORD_RESET, notices.WARNING))
     return chosen
 

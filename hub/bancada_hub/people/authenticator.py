@@ -10,7 +10,9 @@ from jupyterhub.apihandlers.auth import OAuthAuthorizeHandler
 from jupyterhub.auth import Authenticator
 from jupyterhub.handlers.login import LoginHandler
 from tornado.web import HTTPError
+from traitlets import Float
 
+from bancada_hub.people.sessions import sign_out
 from bancada_hub.people.sign_in import sign_in
 from bancada_hub.store import people, projects
 from bancada_hub.store.database import Store
@@ -32,7 +34,9 @@ class OpenServerHandler(OAuthAuthorizeHandler):
     async def get(self) -> None:
         """Let its people in; to everybody else a server that runs looks like one that is not there."""
         try:
-            await super().get()
+            answering = super().get()
+            if answering is not None:  # None for a browser that was sent to the sign-in page
+                await answering
         except HTTPError as error:
             if error.status_code != HTTPStatus.FORBIDDEN:
                 raise
@@ -46,6 +50,12 @@ class LocalAccounts(Authenticator):
     """
 
     store: ClassVar[Store]
+
+    auth_refresh_age = Float(
+        0.001,
+        help="Seconds for which an answer of refresh_user holds. JupyterHub's own is a whole number of seconds, in "
+        "which a session that has just been ended would go on, and be taken for good by who asks the hub.",
+    )
 
     def get_handlers(self, app: Any) -> list[tuple[str, type]]:  # noqa: ANN401 - JupyterHub's signature
         """Return the handlers that take the places of JupyterHub's own."""
@@ -62,17 +72,33 @@ class LocalAccounts(Authenticator):
         outcome = await asyncio.to_thread(sign_in, self.store, name, password, origin)
         if outcome.locked_until:
             handler.locked_until = outcome.locked_until
-        return await asyncio.to_thread(self._model, outcome.person.name) if outcome.person else None
+        if outcome.person is None:
+            return None
+        if outcome.person.sign_out_due:  # what is left of earlier sessions goes before the new one begins
+            await sign_out(self.store, handler.find_user(name), outcome.person)
+        return (await asyncio.to_thread(self._look, name))[1]
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> dict[str, Any] | bool:  # noqa: ANN401
-        """Return a person's groups as they are now; False ends the session of a disabled person."""
-        return await asyncio.to_thread(self._model, user.name) or False
+        """Return a person's groups as they are now; False ends the session of somebody disabled or signed out."""
+        person, model = await asyncio.to_thread(self._look, user.name)
+        if person is not None and person.sign_out_due:
+            await sign_out(self.store, user, person)
+            if handler is not None and not _still_good(handler):
+                return False
+        return model or False
 
-    def _model(self, name: str) -> dict[str, Any] | None:
+    def _look(self, name: str) -> tuple[people.Person | None, dict[str, Any] | None]:
+        """Return a person, and what the hub is to know of them; nothing for somebody who may not be here."""
         with self.store.read() as session:
             person = people.find_person(session, name)
             if person is None or person.disabled:
-                return None
+                return person, None
             groups = [project.slug for project in projects.projects_of(session, person.id)]
         # Nobody is an admin of the hub: Bancada's admins act through the console, which asks the database.
-        return {"name": person.name, "groups": groups, "admin": False}
+        return person, {"name": person.name, "groups": groups, "admin": False}
+
+
+def _still_good(handler: Any) -> bool:  # noqa: ANN401 - JupyterHub's
+    """Say whether what a request came with outlived that its person was signed out: a server's own token does."""
+    token = handler.get_token()  # as the handler found it before
+    return token is not None and token in handler.db

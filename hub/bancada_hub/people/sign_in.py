@@ -70,6 +70,9 @@ def sign_in(store: Store, name: str, password: str, origin: str) -> SignIn:
 def change_password(store: Store, actor: Actor, old: str, new: str) -> None:
     """Let a person choose another password.
 
+    All their sessions end, this one too, but for the first password of their own: the one before it was new, and the
+    sessions from before that had ended.
+
     Raises:
         Forbidden: The old password is wrong, or the account is locked or disabled.
         PeopleError: The new one is too short, or the old one again.
@@ -96,6 +99,8 @@ def change_password(store: Store, actor: Actor, old: str, new: str) -> None:
             msg = told("The password was changed elsewhere meanwhile.")
             raise Forbidden(msg, fix=told("Sign in again."))
         people.set_password(made.session, current.id, people.NewPassword(hashed, must_change=False))
+        if not current.must_change_password:
+            people.sign_out(made.session, current.id)
 
 
 def _settle(store: Store, checked: people.Person, actor: Actor, *, right: bool) -> SignIn:

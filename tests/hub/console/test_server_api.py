@@ -78,7 +78,14 @@ def server(running: RunningSite, ana: Browser) -> Iterator[Server]:
 
 
 def test_a_server_learns_where_it_works(server: Server) -> None:
-    expected = {"project": "optics", "title": "Optics", "image": "Minimal", "revision": "0123456789ab", "gpus": []}
+    expected = {
+        "project": "optics",
+        "title": "Optics",
+        "image": "Minimal",
+        "revision": "0123456789ab",
+        "gpus": [],
+        "signed_out_at": "",
+    }
     assert server.ask("GET", "/project").json() == expected
     reply = server.ask("POST", "/report", json=NOTHING_RUNS)
     assert (reply.status_code, reply.json()) == (200, expected)

@@ -27,11 +27,11 @@ def site(run_directory: Path) -> Iterator[RunningSite]:
         shutil.rmtree(data, ignore_errors=True)
 
 
-def token_of(browser: Browser, name: str) -> dict[str, str]:
+def token_of(browser: Browser, name: str, note: str = "x") -> dict[str, str]:
     """Make a token for a person who is signed in; returns the header that carries it."""
     xsrf = browser.get("/hub/token").text.split('data-xsrf="', 1)[1].split('"', 1)[0]
     headers = {"X-XSRFToken": xsrf, "Referer": browser.site.url}
-    made = browser.post(f"/hub/api/users/{name}/tokens", json={"note": "x", "expires_in": 600}, headers=headers)
+    made = browser.post(f"/hub/api/users/{name}/tokens", json={"note": note, "expires_in": 600}, headers=headers)
     assert made.status_code == 201, made.text
     return {"Authorization": f"token {made.json()['token']}"}
 

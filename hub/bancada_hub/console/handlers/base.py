@@ -132,17 +132,26 @@ class Handler(HubOAuthenticated, RequestHandler):
             return
         if "Authorization" not in self.request.headers:
             self._refuse_stale_page()
-        self._signed_in = await self._identify()
+        await self._find_out_who()
         if self._signed_in is None:
             if method == "GET" and not self.wants_json:
                 self.redirect(self.get_login_url())
                 return
             raise NotSignedInError
-        await self._let_in(rule, self._signed_in)
+        self._let_in(rule, self.asker, self._signed_in)
 
-    async def _let_in(self, rule: Rule, model: dict[str, Any]) -> None:
+    async def _find_out_who(self) -> None:
         names = dict(zip(self.route.names, self.path_args, strict=True))
-        self._asker = asker = await asyncio.to_thread(find_asker, self.context.launch.store, str(model["name"]), names)
+        store = self.context.launch.store
+        while (model := await self._identify()) is not None:
+            self._asker = await asyncio.to_thread(find_asker, store, str(model["name"]), names)
+            if not self.context.vouched.outdated(self._asker.person):
+                break
+            self._asker = None
+            del self._cached_hub_user  # the hub's answer to this request: it is asked anew
+        self._signed_in = model
+
+    def _let_in(self, rule: Rule, asker: Asker, model: dict[str, Any]) -> None:
         if not may_call(rule.who, asker.standing, asker.subject):
             raise NotThereError
         reading = self.request.method in READING

@@ -64,8 +64,12 @@ class Password(Acting):
 
     async def post(self) -> None:
         """Change one's own password."""
+        first = self.asker.person.must_change_password
         await self.do(change_password, self.store, self.actor, self.body["old"], self.body["new"])
-        self.say(PREFIX, told("Your password is changed. It holds from the next time you sign in."))
+        if first:
+            self.say(PREFIX, told("Your password is changed. It holds from the next time you sign in."))
+        else:
+            self.say(PREFIX, told("Your password is changed, and you are signed out everywhere. Sign in with it."))
 
 
 LANGUAGE = Field("language", "of all pages; empty: the browser's", default=AS_NOW, choices=("", "en", "pt-BR", AS_NOW))

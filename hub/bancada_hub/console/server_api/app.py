@@ -224,6 +224,7 @@ def project_facts(store: Store, server: ServerIdentity) -> ProjectFacts:
         title=server.project.title,
         image=revision.image_title if revision else "",
         revision=revision.short if revision else "",
+        signed_out_at=server.signed_out_at.isoformat() if server.signed_out_at else "",
     )
 
 

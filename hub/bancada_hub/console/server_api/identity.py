@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from jupyterhub.services.auth import HubOAuth
@@ -26,12 +27,14 @@ class ServerIdentity:
         person_id: Their row.
         slug: The project it works for.
         project: That project's row.
+        signed_out_at: When the person's sessions were ended last; None for never.
     """
 
     person: str
     person_id: int
     slug: str
     project: projects.Project
+    signed_out_at: datetime | None = None
 
 
 def token_of(header: str) -> str:
@@ -85,4 +88,4 @@ def find_server(store: Store, person_name: str, slug: str) -> ServerIdentity:
             raise NotInProjectError
         if not projects.is_member(session, project.id, person.id):
             raise NotInProjectError
-    return ServerIdentity(person.name, person.id, slug, project)
+    return ServerIdentity(person.name, person.id, slug, project, person.signed_out_at)
