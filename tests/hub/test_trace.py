@@ -1,15 +1,25 @@
 """The trace: one row a change, a chain that shows what was altered."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, update
 
 from bancada_hub.errors import PeopleError, StaleVersion, StoreError
-from bancada_hub.projects.projects import change_project, remove_member
+from bancada_hub.people.accounts import change_password, reset_password, set_preferences
+from bancada_hub.projects.labs import change_lab, create_lab
+from bancada_hub.projects.projects import (
+    NewProject,
+    add_member,
+    archive_project,
+    change_project,
+    create_project,
+    remove_member,
+)
 from bancada_hub.store import notices, people, trace
 from bancada_hub.store.models import AuditRow
-from tests.hub.domain import ROOT, Town, make_town
+from tests.hub.domain import ROOT, Town, make_town, refusal
 
 
 @pytest.fixture
@@ -41,6 +51,43 @@ def test_a_refused_change_leaves_its_reason_and_nothing_else(town: Town) -> None
     assert (row.actor, row.action, row.subject) == (ROOT.name, "project.remove-member", "project:wheat")
     assert (row.result, row.detail) == (trace.REFUSED, {"why": caught.value.what})
     assert "lia" in town.members("wheat")
+
+
+LONG = "x" * 81
+
+REFUSED_EARLY: dict[str, Callable[[Town], object]] = {
+    "person.add person:Erik": lambda town: town.add("Erik"),
+    "person.add person:root": lambda town: town.add("root"),
+    "person.add person:gil": lambda town: town.add("gil", display_name=LONG),
+    "person.reset-password person:ana": lambda town: reset_password(town.store, ROOT, "ana", "short"),
+    "person.change-password person:ana": lambda town: change_password(town.store, town.actor("ana"), "x", "x"),
+    "person.preferences person:ana": lambda town: set_preferences(town.store, town.actor("ana"), "tlh", ""),
+    "lab.create lab:Me 1": lambda town: create_lab(town.store, ROOT, "Me 1", "Title"),
+    "lab.create lab:soil": lambda town: create_lab(town.store, ROOT, "soil", " "),
+    "lab.change lab:plants": lambda town: change_lab(town.store, ROOT, "plants", LONG),
+    "project.create project:me-1": lambda town: _project(town, "me-1", "Title"),
+    "project.create project:oat": lambda town: _project(town, "oat", "a\u202eb"),
+    "project.change project:wheat": lambda town: change_project(town.store, ROOT, "wheat", 1, LONG),
+    "project.add-member project:rye": lambda town: _add_to_archived(town),
+}
+
+
+def _project(town: Town, slug: str, title: str) -> object:
+    return create_project(town.store, town.site, town.actor("lia"), NewProject(slug, title, "plants"))
+
+
+def _add_to_archived(town: Town) -> object:
+    archive_project(town.store, ROOT, "rye")
+    return add_member(town.store, ROOT, "rye", "eva")
+
+
+@pytest.mark.parametrize("what", REFUSED_EARLY)
+def test_what_is_refused_before_anything_was_asked_of_the_database_leaves_its_row_too(town: Town, what: str) -> None:
+    """Bad input of issue 3: names, titles and passwords that cannot be, and what is archived."""
+    refused = refusal(lambda: REFUSED_EARLY[what](town))
+    assert refused is not None
+    row = town.audited()[0]
+    assert (f"{row.action} {row.subject}", row.result, row.detail) == (what, trace.REFUSED, {"why": refused.what})
 
 
 def test_two_who_change_one_project_leave_two_rows(town: Town) -> None:

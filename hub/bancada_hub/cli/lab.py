@@ -11,9 +11,9 @@ from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
 from bancada_hub.naming import checked_title
 from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, lab_for, remove_lab_lead
-from bancada_hub.projects.limits import change_lab_limits, cpu_limit, memory_limit
+from bancada_hub.projects.limits import LAB_LIMITS, change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action, Actor
-from bancada_hub.store import labs, projects
+from bancada_hub.store import labs, projects, trace
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -81,16 +81,19 @@ def _change(arguments: argparse.Namespace) -> int:
     if arguments.title is None and not limited:
         msg = "Nothing was said that is to change."
         raise PeopleError(msg, fix="Use --title, --max-memory-gib or --max-cpus.")
-    if arguments.title is not None:
-        checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     _installation, store = opened(arguments)
     actor = Actor.command_line()
+    if arguments.title is not None:
+        with trace.refusals(store, actor, "lab.change", f"lab:{arguments.slug}"):
+            checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     with store.read() as session:
         lab = lab_for(session, actor, arguments.slug, Action.CHANGE_LAB)
     words = []
     if limited:
-        memory = lab.max_memory_bytes if arguments.max_memory_gib is KEPT else memory_limit(arguments.max_memory_gib)
-        new = labs.LabLimits(memory, cpu_limit(chosen(arguments.max_cpus, lab.max_cpus)))
+        with trace.refusals(store, actor, LAB_LIMITS, f"lab:{lab.slug}"):
+            gib = arguments.max_memory_gib
+            memory = lab.max_memory_bytes if gib is KEPT else memory_limit(gib)
+            new = labs.LabLimits(memory, cpu_limit(chosen(arguments.max_cpus, lab.max_cpus)))
         lab = change_lab_limits(store, actor, lab.slug, lab.version, new)
         words.append(f"The limits of the lab {lab.slug} are set: {limits_words(lab)}.")
     if arguments.title is not None:

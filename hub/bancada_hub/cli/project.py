@@ -13,6 +13,8 @@ from bancada_hub.naming import checked_title
 from bancada_hub.projects.labs import lab_for
 from bancada_hub.projects.limits import change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import (
+    CHANGE,
+    LIMITS,
     NewProject,
     add_member,
     archive_project,
@@ -23,7 +25,7 @@ from bancada_hub.projects.projects import (
     set_lead,
 )
 from bancada_hub.roles import Action, Actor
-from bancada_hub.store import labs, projects
+from bancada_hub.store import labs, projects, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.granted import PAGE, Wanted, grants
 
@@ -144,15 +146,18 @@ def _change(arguments: argparse.Namespace) -> int:
     if arguments.title is None and not limited:
         msg = "Nothing was said that is to change."
         raise PeopleError(msg, fix="Use --title, --max-memory-gib, --max-cpus or --egress.")
-    if arguments.title is not None:
-        checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     _installation, store = opened(arguments)
     actor = Actor.command_line()
+    if arguments.title is not None:
+        with trace.refusals(store, actor, CHANGE, f"project:{arguments.slug}"):
+            checked_title(arguments.title)  # so that nothing is changed when a part cannot be
     with store.read() as session:
         project = project_for(session, actor, arguments.slug, Action.CHANGE_PROJECT)
     words = []
     if limited:
-        project = change_project_limits(store, actor, project.slug, project.version, _limits(arguments, project))
+        with trace.refusals(store, actor, LIMITS, f"project:{project.slug}"):
+            wanted = _limits(arguments, project)
+        project = change_project_limits(store, actor, project.slug, project.version, wanted)
         words.append(f"The limits of the project {project.slug} are set: {_limits_words(project)}.")
         words.append("They hold from each server's next start.")
     if arguments.title is not None:

@@ -93,11 +93,13 @@ def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tupl
         Forbidden: The actor is no administrator.
         PeopleError: The name is taken or not possible, the password too short, or a project unknown.
     """
-    check_name(new.name)
-    display_name = checked_title(new.display_name) if new.display_name else ""
+    subject = f"person:{new.name}"
     password = new.password if new.password is not None else secrets.token_urlsafe(15)
-    set_to = people.NewPassword(hash_password(password), new.must_change)
-    with trace.change(store, actor, "person.add", f"person:{new.name}") as made:
+    with trace.refusals(store, actor, "person.add", subject):
+        check_name(new.name)
+        display_name = checked_title(new.display_name) if new.display_name else ""
+        set_to = people.NewPassword(hash_password(password), new.must_change)
+    with trace.change(store, actor, "person.add", subject) as made:
         session = made.session
         require(session, actor, Action.MANAGE_PEOPLE)
         if people.find_person(session, new.name):
@@ -163,7 +165,8 @@ def reset_password(store: Store, actor: Actor, name: str, password: str | None =
         PeopleError: The password is too short.
     """
     chosen = password if password is not None else secrets.token_urlsafe(15)
-    hashed = hash_password(chosen)
+    with trace.refusals(store, actor, "person.reset-password", f"person:{name}"):
+        hashed = hash_password(chosen)
     with trace.change(store, actor, "person.reset-password", f"person:{name}") as made:
         require(made.session, actor, Action.MANAGE_PEOPLE)
         person = _existing(made.session, name)
@@ -188,12 +191,13 @@ def set_preferences(
     Raises:
         PeopleError: There is no such language or theme, or the name is not possible.
     """
-    for value, known in ((language, LANGUAGES), (theme, THEMES)):
-        if value not in known:
-            msg = told("“%(value)s” cannot be chosen here.", value=shown(value))
-            raise PeopleError(msg, fix=told("Choose one of these: %(known)s.", known=", ".join(filter(None, known))))
-    called = checked_title(display_name) if display_name else display_name
     with trace.change(store, actor, "person.preferences", f"person:{actor.name}") as made:
+        for value, known in ((language, LANGUAGES), (theme, THEMES)):
+            if value not in known:
+                msg = told("“%(value)s” cannot be chosen here.", value=shown(value))
+                fix = told("Choose one of these: %(known)s.", known=", ".join(filter(None, known)))
+                raise PeopleError(msg, fix=fix)
+        called = checked_title(display_name) if display_name else display_name
         person = _existing(made.session, actor.name)
         people.set_look(made.session, person.id, language=language, theme=theme)
         if called is not None:

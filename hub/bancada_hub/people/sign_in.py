@@ -77,10 +77,11 @@ def change_password(store: Store, actor: Actor, old: str, new: str) -> None:
         Forbidden: The old password is wrong, or the account is locked or disabled.
         PeopleError: The new one is too short, or the old one again.
     """
-    if new == old:
-        msg = told("The new password is the old one.")
-        raise PeopleError(msg, fix=told("Choose another one."))
-    hashed = hash_password(new)
+    with trace.refusals(store, actor, "person.change-password", f"person:{actor.name}"):
+        if new == old:
+            msg = told("The new password is the old one.")
+            raise PeopleError(msg, fix=told("Choose another one."))
+        hashed = hash_password(new)
     checked = sign_in(store, actor.name, old, actor.origin)
     if checked.problem is Problem.LOCKED:
         minutes = LOCKED_FOR.seconds // 60

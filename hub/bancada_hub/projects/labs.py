@@ -20,10 +20,10 @@ def create_lab(store: Store, actor: Actor, slug: str, title: str) -> labs.Lab:
         Forbidden: The actor is no administrator.
         PeopleError: The short name or the title is taken or not possible.
     """
-    check_slug(slug)
-    checked = checked_title(title)
     with trace.change(store, actor, "lab.create", f"lab:{slug}") as made:
         require(made.session, actor, Action.CREATE_LAB)
+        check_slug(slug)
+        checked = checked_title(title)
         if labs.find_lab(made.session, slug):
             msg = told("There is a lab “%(slug)s” already.", slug=slug)
             raise PeopleError(msg, fix=told("Choose another short name; one is never given twice."))
@@ -39,9 +39,9 @@ def change_lab(store: Store, actor: Actor, slug: str, title: str) -> labs.Lab:
         Forbidden: The actor does not lead it.
         PeopleError: The title is not possible.
     """
-    checked = checked_title(title)
     with trace.change(store, actor, "lab.change", f"lab:{slug}") as made:
         lab = lab_for(made.session, actor, slug, Action.CHANGE_LAB)
+        checked = checked_title(title)
         made.detail |= {"from": lab.title, "to": checked}
         return labs.set_lab_title(made.session, lab.id, checked)
 

@@ -22,8 +22,8 @@ from bancada_hub.store.database import Store
 LEAST_MEMORY_GIB, MOST_MEMORY_GIB = 0.25, 1_048_576.0
 LEAST_CPUS, MOST_CPUS = 0.1, 65_536.0
 
-_LAB_LIMITS = "lab.limits"
-_LAB_CHANGES = ("lab.change", "lab.archive", "lab.reopen", _LAB_LIMITS)
+LAB_LIMITS = "lab.limits"
+_LAB_CHANGES = ("lab.change", "lab.archive", "lab.reopen", LAB_LIMITS)
 
 Amount = TypeVar("Amount", int, float)
 
@@ -108,7 +108,7 @@ def change_lab_limits(store: Store, actor: Actor, slug: str, version: int, limit
         StaleVersion: Somebody changed it after that version.
         PeopleError: A project of the lab has a limit above.
     """
-    with trace.change(store, actor, _LAB_LIMITS, f"lab:{slug}") as made:
+    with trace.change(store, actor, LAB_LIMITS, f"lab:{slug}") as made:
         lab = lab_for(made.session, actor, slug, Action.SET_LAB_LIMITS)
         if lab.version != version:
             raise _stale_lab(made.session, lab)

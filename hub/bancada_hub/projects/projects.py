@@ -43,10 +43,10 @@ def create_project(store: Store, site: Site, actor: Actor, new: NewProject) -> p
         Forbidden: The actor does not lead the lab.
         PeopleError: The short name or title is taken or not possible, or the lab is archived.
     """
-    check_slug(new.slug)
-    title = checked_title(new.title)
     with trace.change(store, actor, "project.create", f"project:{new.slug}") as made:
         session = made.session
+        check_slug(new.slug)
+        title = checked_title(new.title)
         lab = lab_for(session, actor, new.lab_slug, Action.CREATE_PROJECT)
         if lab.archived_at:
             msg = told("The lab “%(slug)s” is archived.", slug=lab.slug)
@@ -78,9 +78,9 @@ def change_project(store: Store, actor: Actor, slug: str, version: int, title: s
         StaleVersion: Somebody changed it after that version.
         PeopleError: The title is not possible.
     """
-    checked = checked_title(title)
     with trace.change(store, actor, CHANGE, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
+        checked = checked_title(title)
         if project.version != version:
             raise stale(made.session, project)
         made.detail |= {"from": project.title, "to": checked, "version": version + 1}

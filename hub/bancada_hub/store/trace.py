@@ -120,11 +120,24 @@ def change(store: Store, actor: Actor, action: str, subject: str) -> Iterator[Ch
     Yields:
         The session, and a dictionary for what the audit is to say beside.
     """
+    with refusals(store, actor, action, subject), store.write() as session:
+        made = Change(session)
+        yield made
+        audit(session, Entry(actor, action, subject, DONE, made.detail))
+
+
+@contextmanager
+def refusals(store: Store, actor: Actor, action: str, subject: str) -> Iterator[None]:
+    """Put on record that something was refused; for what is looked at before a change, outside its transaction.
+
+    Args:
+        store: The database.
+        actor: Who asks.
+        action: What, as in `Entry`.
+        subject: On what, as in `Entry`.
+    """
     try:
-        with store.write() as session:
-            made = Change(session)
-            yield made
-            audit(session, Entry(actor, action, subject, DONE, made.detail))
+        yield
     except PeopleError as refused:
         with store.write() as session:
             audit(session, Entry(actor, action, subject, REFUSED, {"why": refused.what}))

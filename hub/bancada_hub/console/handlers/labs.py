@@ -9,8 +9,9 @@ from bancada_hub.console.lab import all_labs, lab_model, read_lab, visible_labs
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, remove_lab_lead
-from bancada_hub.projects.limits import change_lab_limits, cpu_limit, memory_limit
+from bancada_hub.projects.limits import LAB_LIMITS, change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action
+from bancada_hub.store import trace
 from bancada_hub.store.labs import LabLimits
 
 LABS_PAGE = PREFIX + "site/labs"
@@ -88,10 +89,14 @@ class LimitLab(Acting):
 
     async def post(self, slug: str) -> None:
         """Change what a lab's servers may hold together, unless somebody else changed it after `version`."""
-        limits = LabLimits(memory_limit(self.body["max_memory_gib"]), cpu_limit(self.body["max_cpus"]))
+        limits = await self.do(self._wanted, slug)
         lab = await self.do(change_lab_limits, self.store, self.actor, slug, self.body["version"], limits)
         said = told("The limits of the lab %(slug)s are saved. What runs goes on as it is.", slug=slug)
         self.say(LABS_PAGE, said, version=lab.version)
+
+    def _wanted(self, slug: str) -> LabLimits:
+        with trace.refusals(self.store, self.actor, LAB_LIMITS, f"lab:{slug}"):
+            return LabLimits(memory_limit(self.body["max_memory_gib"]), cpu_limit(self.body["max_cpus"]))
 
 
 class CloseLab(Acting):

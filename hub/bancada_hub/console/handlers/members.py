@@ -9,6 +9,7 @@ from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.projects.limits import change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import (
+    LIMITS,
     NewProject,
     add_member,
     archive_project,
@@ -18,7 +19,7 @@ from bancada_hub.projects.projects import (
     set_lead,
 )
 from bancada_hub.roles import Action
-from bancada_hub.store import labs
+from bancada_hub.store import labs, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.projects import EGRESSES, ProjectLimits
 
@@ -61,14 +62,15 @@ class Limit(InProject):
 
     async def post(self, slug: str) -> None:
         """Change what a project's servers may hold together and where they may reach, unless somebody else did."""
-        limits = ProjectLimits(
-            max_memory_bytes=memory_limit(self.body["max_memory_gib"]),
-            max_cpus=cpu_limit(self.body["max_cpus"]),
-            egress=self.body["egress"],
-        )
+        limits = await self.do(self._wanted, slug)
         project = await self.do(change_project_limits, self.store, self.actor, slug, self.body["version"], limits)
         said = told("The limits of %(title)s are saved. They hold from each server's next start.", title=project.title)
         self.say(await self.back(), said, version=project.version)
+
+    def _wanted(self, slug: str) -> ProjectLimits:
+        with trace.refusals(self.store, self.actor, LIMITS, f"project:{slug}"):
+            memory, cpus = memory_limit(self.body["max_memory_gib"]), cpu_limit(self.body["max_cpus"])
+        return ProjectLimits(max_memory_bytes=memory, max_cpus=cpus, egress=self.body["egress"])
 
 
 class Close(InProject):
