@@ -1,4 +1,4 @@
-"""`bancada user add|list|disable|enable|reset-password`: local accounts."""
+"""`bancada user add|list|change|disable|enable|reset-password`: local accounts."""
 
 import argparse
 import sys
@@ -13,6 +13,7 @@ from bancada_hub.people.accounts import (
     disable_account,
     enable_account,
     reset_password,
+    set_admin,
 )
 from bancada_hub.roles import Actor
 from bancada_hub.store import people, projects
@@ -20,7 +21,7 @@ from bancada_hub.store import people, projects
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the noun."""
-    parser = subparsers.add_parser("user", help="people: add, list, switch off and on, new passwords")
+    parser = subparsers.add_parser("user", help="people: add, list, change, switch off and on, new passwords")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     add = add_verb(verbs, "add", "add a person with a local account and a personal project", _add)
     add.add_argument("name", help="a-z, 0-9, dot, underscore and hyphen; first a letter")
@@ -32,7 +33,11 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     disable = add_verb(verbs, "disable", "switch an account off; what runs goes on, nothing new starts", _disable)
     enable = add_verb(verbs, "enable", "switch an account on again", _enable)
     reset = add_verb(verbs, "reset-password", "give a person another password, to change at the next sign-in", _reset)
-    for verb in (disable, enable, reset):
+    change = add_verb(verbs, "change", "let somebody run the site, or no longer", _change)
+    which = change.add_mutually_exclusive_group(required=True)
+    which.add_argument("--admin", action="store_true", help="they run the site")
+    which.add_argument("--no-admin", dest="admin", action="store_false", help="they no longer do")
+    for verb in (disable, enable, reset, change):
         verb.add_argument("name", help="the account name")
     for verb in (add, reset):
         verb.add_argument("--password-stdin", action="store_true", help="read the password instead of making one")
@@ -79,6 +84,12 @@ def _disable(arguments: argparse.Namespace) -> int:
 def _enable(arguments: argparse.Namespace) -> int:
     person = enable_account(opened(arguments)[1], Actor.command_line(), arguments.name)
     return say(arguments, {"name": person.name, "disabled": False}, f"{person.name} is switched on.")
+
+
+def _change(arguments: argparse.Namespace) -> int:
+    person = set_admin(opened(arguments)[1], Actor.command_line(), arguments.name, admin=arguments.admin)
+    words = f"{person.name} runs the site." if person.admin else f"{person.name} does not run the site."
+    return say(arguments, {"name": person.name, "admin": person.admin}, words)
 
 
 def _reset(arguments: argparse.Namespace) -> int:

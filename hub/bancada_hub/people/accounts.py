@@ -29,6 +29,7 @@ __all__ = [
     "disable_account",
     "enable_account",
     "reset_password",
+    "set_admin",
     "set_preferences",
     "sign_in",
 ]
@@ -40,6 +41,8 @@ THEMES = ("", "light", "dark")
 _PASSWORD_RESET = told(
     "An administrator gave your account a new password. If you did not ask for it, tell the person who runs this site."
 )
+
+_MADE_ADMIN = told("You run this site now: people, labs and settings are on Site.")
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,7 @@ def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
     with trace.change(store, actor, "person.disable", f"person:{name}") as made:
         require(made.session, actor, Action.MANAGE_PEOPLE)
         person = _existing(made.session, name)
-        if [admin.id for admin in people.admins(made.session)] == [person.id]:
-            msg = told("%(name)s is the only administrator.", name=name)
-            raise PeopleError(msg, fix=told("Add another one first: ./bancada user add NAME --admin"))
+        _keep_an_admin(made.session, person)
         people.sign_out(made.session, person.id)
         return people.set_disabled(made.session, person.id, disabled=True)
 
@@ -143,6 +144,25 @@ def enable_account(store: Store, actor: Actor, name: str) -> people.Person:
     with trace.change(store, actor, "person.enable", f"person:{name}") as made:
         require(made.session, actor, Action.MANAGE_PEOPLE)
         return people.set_disabled(made.session, _existing(made.session, name).id, disabled=False)
+
+
+def set_admin(store: Store, actor: Actor, name: str, *, admin: bool) -> people.Person:
+    """Let a person run the site, or no longer; it holds from their next request on.
+
+    Raises:
+        Forbidden: The actor is no administrator.
+        NotFound: There is no such account.
+        PeopleError: It is the last administrator's.
+    """
+    with trace.change(store, actor, "person.admin", f"person:{name}") as made:
+        require(made.session, actor, Action.MANAGE_PEOPLE)
+        person = _existing(made.session, name)
+        if not admin:
+            _keep_an_admin(made.session, person)
+        made.detail |= {"admin_before": person.admin, "admin": admin}
+        if admin and not person.admin:
+            notices.tell(made.session, actor, [person.id], notices.NewNotice(_MADE_ADMIN))
+        return people.set_admin(made.session, person.id, admin=admin)
 
 
 def reset_password(store: Store, actor: Actor, name: str, password: str | None = None) -> str:
@@ -204,6 +224,13 @@ def set_preferences(
             people.set_display_name(made.session, person.id, called)
         made.detail |= {"language": language, "theme": theme}
         return people.get_person(made.session, person.id)
+
+
+def _keep_an_admin(session: Session, person: people.Person) -> None:
+    """Refuse to take the last one away who can run the site."""
+    if [admin.id for admin in people.admins(session)] == [person.id]:
+        msg = told("%(name)s is the only administrator.", name=person.name)
+        raise PeopleError(msg, fix=told("Make somebody else one first: ./bancada user change NAME --admin"))
 
 
 def _existing(session: Session, name: str) -> people.Person:

@@ -158,6 +158,14 @@ def set_disabled(session: Session, person_id: int, *, disabled: bool) -> Person:
     return _person(row)
 
 
+def set_admin(session: Session, person_id: int, *, admin: bool) -> Person:
+    """Let a person run the site, or no longer."""
+    row = session.get_one(PersonRow, person_id)
+    row.admin = admin
+    session.flush()
+    return _person(row)
+
+
 def set_display_name(session: Session, person_id: int, display_name: str) -> None:
     """Set what pages call a person."""
     session.get_one(PersonRow, person_id).display_name = display_name

@@ -93,6 +93,10 @@ def test_an_account_is_switched_off_and_on_and_gets_another_password(run: Run) -
     (row,) = told(run("user", "list", "--json"))
     assert (row["state"], row["must_change_password"]) == ("disabled", True)
     assert told(run("user", "enable", "ana", "--json")) == {"name": "ana", "disabled": False}
+    assert told(run("user", "change", "ana", "--admin", "--json")) == {"name": "ana", "admin": True}
+    assert "ana is the only administrator" in run("user", "change", "ana", "--no-admin").stderr
+    run("user", "add", "bea", "--admin")
+    assert "ana does not run the site." in run("user", "change", "ana", "--no-admin").stdout
     reset = told(run("user", "reset-password", "ana", "--json"))
     assert reset["password"] not in {"", added["password"]}
 

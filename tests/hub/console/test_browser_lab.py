@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from bancada_hub.people.accounts import enable_account, set_preferences
+from bancada_hub.people.accounts import enable_account, set_admin, set_preferences
 from bancada_hub.roles import Actor
 from bancada_hub.store.people import find_person
 from tests.hub.console.browser import check, shoot, sign_in
@@ -90,8 +90,8 @@ def test_a_person_is_switched_off_and_on_by_keyboard(page: Page, running: Runnin
     page.goto("/services/bancada/site/people")
     page.get_by_label("Change rui").focus()
     page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in range(3):
+        page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Switch off")).to_be_focused()
     try:
         page.keyboard.press("Enter")
@@ -99,6 +99,21 @@ def test_a_person_is_switched_off_and_on_by_keyboard(page: Page, running: Runnin
         expect(page.get_by_role("row", name="rui")).to_contain_text("Switched off")
     finally:
         enable_account(running.store, Actor.command_line(), "rui")
+
+
+def test_somebody_runs_the_site_and_no_longer(page: Page, running: RunningSite) -> None:
+    sign_in(page, "admin")
+    page.goto("/services/bancada/site/people")
+    try:
+        page.get_by_label("Change rui").click()
+        page.get_by_role("row", name="rui").get_by_role("button", name="Let them run this site").click()
+        expect(page.locator("#said")).to_contain_text("rui runs this site now.")
+        expect(page.get_by_role("row", name="rui")).to_contain_text("Admin")
+        page.get_by_label("Change rui").click()
+        page.get_by_role("row", name="rui").get_by_role("button", name="No longer runs this site").click()
+        expect(page.locator("#said")).to_contain_text("rui no longer runs this site.")
+    finally:
+        set_admin(running.store, Actor.command_line(), "rui", admin=False)
 
 
 @pytest.fixture

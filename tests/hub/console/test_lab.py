@@ -327,6 +327,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/people", {}, {"name": "yara"}),
         ("api/people/{person}/disable", {"person": "yara"}, {}),
         ("api/people/{person}/enable", {"person": "yara"}, {}),
+        ("api/people/{person}/admin", {"person": "yara"}, {"admin": True}),
         ("api/people/{person}/password", {"person": "yara"}, {}),
         ("api/profile", {}, {"theme": "light"}),
         ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
@@ -343,6 +344,8 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         reply = admin.api("POST", address, json=body)
         assert reply.ok, (path, reply.text)
         assert last_row(running)[1:4:2] == (by_path[path].rules["POST"].audit, "done"), path
+        if path == "api/profile/password":  # which signs out everywhere
+            admin.sign_in("admin", str(body["new"]))
     changing = {route.path for route in ROUTES if set(route.rules) - READING}
     assert changing - {path for path, _, _ in steps} == {"api/projects/{project}/server"}, "DELETE: test_routes"
     with running.store.read() as session:

@@ -1,5 +1,7 @@
 """Accounts: names are keys, numbers are given once, and what an administrator does is put on record."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +15,14 @@ from bancada_hub.people.accounts import (
     disable_account,
     enable_account,
     reset_password,
+    set_admin,
     set_preferences,
     sign_in,
 )
 from bancada_hub.people.passwords import fits, hash_password
 from bancada_hub.projects.projects import add_member
 from bancada_hub.store import people
+from bancada_hub.store.notices import unseen_notices
 from tests.hub.domain import ORIGIN, PASSWORD, ROOT, Town, refusal
 
 
@@ -86,6 +90,47 @@ def test_the_last_administrator_cannot_be_switched_off(town: Town) -> None:
         disable_account(town.store, ROOT, "adm")
     town.add("bea", admin=True)
     assert disable_account(town.store, town.actor("bea"), "adm").disabled
+    with pytest.raises(PeopleError, match="bea is the only administrator"):
+        set_admin(town.store, ROOT, "bea", admin=False)
+
+
+def test_who_runs_the_site_changes_at_once_is_told_and_put_on_record(town: Town) -> None:
+    town.add("adm", admin=True)
+    assert set_admin(town.store, town.actor("adm"), "ana", admin=True).admin
+    assert set_admin(town.store, town.actor("ana"), "adm", admin=False).name == "adm"
+    with pytest.raises(Forbidden):
+        set_admin(town.store, town.actor("adm"), "adm", admin=True)
+    with pytest.raises(NotFound):
+        set_admin(town.store, ROOT, "nobody", admin=True)
+    rows = town.audited(action="person.admin")
+    assert [(row.actor, row.subject, row.result) for row in rows if row.actor != ROOT.name] == [
+        ("adm", "person:adm", "refused"),
+        ("ana", "person:adm", "done"),
+        ("adm", "person:ana", "done"),
+    ]
+    with town.store.read() as session:
+        ana = people.find_person(session, "ana")
+        assert ana is not None
+        assert any("run this site now" in notice.text for notice in unseen_notices(session, ana.id))
+
+
+def test_of_two_administrators_who_take_it_from_each_other_at_once_one_stays(town: Town) -> None:
+    for name in ("adm", "bea"):
+        town.add(name, admin=True)
+    pairs = [("adm", "bea"), ("bea", "adm")]
+
+    def take(pair: tuple[str, str]) -> str:
+        try:
+            set_admin(town.store, town.actor(pair[0]), pair[1], admin=False)
+        except (PeopleError, Forbidden) as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(take, pairs))
+    assert sorted(map(bool, said)) == [False, True]
+    with town.store.read() as session:
+        assert len(people.admins(session)) == 1
 
 
 def test_a_new_password_opens_a_locked_account_and_has_to_be_changed(town: Town) -> None:

@@ -1,12 +1,20 @@
-"""People, for admins: adding accounts, switching them off and on, giving another password."""
+"""People, for admins: adding accounts, who runs the site, switching them off and on, giving another password."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from bancada_hub.console.handlers.acting import Acting
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
-from bancada_hub.people.accounts import NewAccount, add_account, disable_account, enable_account, reset_password
+from bancada_hub.people.accounts import (
+    NewAccount,
+    add_account,
+    disable_account,
+    enable_account,
+    reset_password,
+    set_admin,
+)
 from bancada_hub.roles import Action, Role
 from bancada_hub.store import people, projects
 from bancada_hub.store.database import Store
@@ -84,6 +92,20 @@ class SwitchAccount(Acting):
         self.say(PAGE, done)
 
 
+class RunsSite(Acting):
+    """POST api/people/<name>/admin."""
+
+    async def post(self, name: str) -> None:
+        """Let a person run the site, or no longer."""
+        person = await self.do(partial(set_admin, self.store, self.actor, name, admin=self.body["admin"]))
+        done = (
+            told("%(person)s runs this site now.", person=name)
+            if person.admin
+            else told("%(person)s no longer runs this site.", person=name)
+        )
+        self.say(PAGE, done)
+
+
 class ResetPassword(Acting):
     """POST api/people/<name>/password."""
 
@@ -137,6 +159,19 @@ ROUTES = [
         "api/people/{person}/enable",
         SwitchAccount,
         {"POST": Rule(MANAGE, "Switch an account on.", answer="Said", audit="person.enable")},
+    ),
+    Route(
+        "api/people/{person}/admin",
+        RunsSite,
+        {
+            "POST": Rule(
+                MANAGE,
+                "Let a person run the site, or no longer.",
+                answer="Said",
+                audit="person.admin",
+                body=(Field("admin", "whether they run the site", bool),),
+            )
+        },
     ),
     Route(
         "api/people/{person}/password",
