@@ -65,6 +65,7 @@ class HubClient:
     def __init__(self, api_url: str, token: str) -> None:
         self._api_url = api_url.rstrip("/")
         self._headers = {"Authorization": f"token {token}"}
+        self._stopping: dict[str, asyncio.Task[HTTPResponse]] = {}
         self._client = SimpleAsyncHTTPClient(force_instance=True, max_clients=MOST_CONNECTIONS)
 
     async def servers(self, person: str) -> dict[str, HubServer]:
@@ -83,8 +84,17 @@ class HubClient:
         await self._fetch("POST", _server_path(person, slug), json.dumps({"user_options": options}))
 
     async def stop(self, person: str, slug: str) -> None:
-        """Stop a server, or cancel its start; nothing changes for one that does not run."""
-        await self._fetch("DELETE", _server_path(person, slug), missing_ok=True)
+        """Stop a server, or cancel its start; nothing changes for one that does not run.
+
+        Who asks again before the hub has answered waits for the same stop: the hub knows no answer but an internal
+        error for a second one at that instant.
+        """
+        path = _server_path(person, slug)
+        task = self._stopping.get(path)
+        if task is None:
+            task = self._stopping[path] = asyncio.create_task(self._fetch("DELETE", path, missing_ok=True))
+            task.add_done_callback(lambda _: self._stopping.pop(path, None))
+        await asyncio.shield(task)
 
     async def events(self, person: str, slug: str) -> AsyncIterator[StartEvent]:
         """Yield what a start tells, until it is over; one event of failure for a start that failed earlier."""

@@ -30,20 +30,25 @@ class Starts:
 
     def __init__(self, hub: HubClient) -> None:
         self._hub = hub
-        self._begun: set[asyncio.Task[None]] = set()
+        self._begun: dict[Key, asyncio.Task[None]] = {}
         self._following: dict[Key, asyncio.Task[None]] = {}
         self._said: dict[Key, str] = {}
 
     async def begin(self, person: str, slug: str, options: dict[str, str]) -> None:
         """Ask the hub for a start; returns when it is under way.
 
+        Who asks again while the hub has not answered yet (a second tab, an impatient click) waits for the same start:
+        the hub knows no answer but an internal error for a second one at that instant.
+
         Raises:
             HubRefusedError: The hub refused at once.
             HubAwayError: It did not answer.
         """
-        task = asyncio.create_task(self._hub.start(person, slug, options))
-        self._begun.add(task)
-        task.add_done_callback(self._ended)
+        key = (person, slug)
+        task = self._begun.get(key)
+        if task is None:
+            task = self._begun[key] = asyncio.create_task(self._hub.start(person, slug, options))
+            task.add_done_callback(lambda ended: self._ended(key, ended))
         done, _ = await asyncio.wait({task}, timeout=EARLY_ANSWER_S)
         if done:
             await task
@@ -69,7 +74,7 @@ class Starts:
 
     async def close(self) -> None:
         """Stop following."""
-        tasks = [*self._following.values(), *self._begun]
+        tasks = [*self._following.values(), *self._begun.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -85,7 +90,7 @@ class Starts:
         self._following.pop(key, None)
         self._said.pop(key, None)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._begun.discard(task)
+    def _ended(self, key: Key, task: asyncio.Task[None]) -> None:
+        self._begun.pop(key, None)
         if not task.cancelled() and task.exception() is not None:
             log.warning("A start ended with: %s", task.exception())

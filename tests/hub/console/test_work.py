@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,17 @@ def test_a_start_shows_its_progress_and_can_be_cancelled(ana: Browser) -> None:
     assert ana.get("/user/ana/slow/").text.count("<h1>Starting</h1>") == 1
     assert ana.api("DELETE", "projects/slow/server").status_code == 202
     assert wait_for(ana, "slow", "stopped")["failure"] == "", "one's own cancel is no failure"
+
+
+def test_two_starts_and_two_stops_at_one_instant_are_one(ana: Browser, running: RunningSite) -> None:
+    other = Browser(running)
+    assert other.sign_in("ana").status_code == 200
+    for act, state in (("start", "running"), ("stop", "stopped")):
+        with ThreadPoolExecutor(2) as threads:
+            asked = [threads.submit(tab.api, "POST", f"projects/optics/{act}", json={}) for tab in (ana, other)]
+            answers = [each.result() for each in asked]
+        assert [answer.status_code for answer in answers] == [202, 202], [answer.text for answer in answers]
+        wait_for(ana, "optics", state)
 
 
 def test_a_failure_is_shown_with_its_reason_and_safe_mode_is_offered(ana: Browser) -> None:
