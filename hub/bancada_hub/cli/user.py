@@ -30,7 +30,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("--display-name", default="", metavar="TEXT", help="what pages call them")
     add.add_argument("--keep-password", action="store_true", help="they need not change it at the first sign-in")
     add_verb(verbs, "list", "who has an account", _list)
-    disable = add_verb(verbs, "disable", "switch an account off; what runs goes on, nothing new starts", _disable)
+    disable = add_verb(verbs, "disable", "switch an account off; what they have running is stopped", _disable)
     enable = add_verb(verbs, "enable", "switch an account on again", _enable)
     reset = add_verb(verbs, "reset-password", "give a person another password, to change at the next sign-in", _reset)
     change = add_verb(verbs, "change", "let somebody run the site, or no longer", _change)
@@ -77,7 +77,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _disable(arguments: argparse.Namespace) -> int:
     person = disable_account(opened(arguments)[1], Actor.command_line(), arguments.name)
-    words = f"{person.name} is switched off: no sign-in, no new start. What runs goes on until it is stopped."
+    words = f"{person.name} is switched off: no sign-in, no new start. The hub stops what runs within some ten seconds."
     return say(arguments, {"name": person.name, "disabled": True}, words)
 
 

@@ -26,6 +26,7 @@ class Cause(StrEnum):
     REMOVED = "removed"
     ITSELF = "itself"
     OUTSIDE = "outside"
+    SWITCHED_OFF = "switched-off"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,10 @@ def tell_ended(session: Session, name: str, slug: str, ending: Ending) -> None:
     if person is None or project is None:
         return
     at = ending.at or datetime.now(UTC)
-    end = server_ends.ServerEnd(at, ending.cause, ending.status, ending.memory_bytes, ending.by)
+    # Both are stopped alike; the account tells them apart.
+    off = ending.cause is Cause.OUTSIDE and person.disabled
+    cause = Cause.SWITCHED_OFF if off else ending.cause
+    end = server_ends.ServerEnd(at, cause, ending.status, ending.memory_bytes, ending.by)
     server_ends.keep_end(session, project.id, person.id, end)
     text = _notice(project.title, end)
     if text is not None:
@@ -112,6 +116,8 @@ def why(end: server_ends.ServerEnd) -> tuple[Told, Told]:
         if end.by:
             return told("%(person)s took you out of the project.", person=end.by), told("Your files are as they were.")
         return told("you were no longer in the project."), told("Your files are as they were.")
+    if end.cause == Cause.SWITCHED_OFF:
+        return told("your account was switched off."), again
     return told("it ended by itself (exit status %(status)s).", status=end.status), told(
         "Start it again; if it happens again, start it in safe mode or ask an administrator."
     )
@@ -144,7 +150,7 @@ def _notice(title: str, end: server_ends.ServerEnd) -> Told | None:
             "were.",
             project=title,
         )
-    if end.cause == Cause.OUTSIDE:
+    if end.cause in {Cause.OUTSIDE, Cause.SWITCHED_OFF}:
         return None
     return told(
         "Your server of %(project)s ended (exit status %(status)s). Your files and environment are as they were.",

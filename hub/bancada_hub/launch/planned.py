@@ -159,7 +159,7 @@ class PlannedServer(Spawner):
             tell_ended(session, name, self.name, replace(ending, memory_bytes=limit))
 
     async def end_outside(self) -> None:
-        """Stop the server of somebody who is no longer in the project, and keep that for its card."""
+        """Stop the server of somebody no longer in the project, or switched off, and keep that for its card."""
         self.came_up = False  # it does not end by itself
         try:
             await self.stop()

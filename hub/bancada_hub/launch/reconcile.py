@@ -75,7 +75,7 @@ class Seen:
         networks: Bridges, by name.
         processes: Names of servers that are processes of this machine, all sites'.
         holding: Starts that hold an overlay or a share of the machine.
-        outside: Of these, those whose person is no longer in the project.
+        outside: Of these, those whose person is no longer in the project, or is switched off.
     """
 
     site_id: str
@@ -99,7 +99,7 @@ class Kind(StrEnum):
     END_PROCESSES = "end the processes of"
     RELEASE = "give back what this start held:"
     LOOK = "look at a server that has ended:"
-    STOP = "stop the server of somebody who is not in the project:"
+    STOP = "stop the server of somebody who is not in the project any more, or switched off:"
 
 
 FOR_HUB = frozenset({Kind.LOOK, Kind.STOP})

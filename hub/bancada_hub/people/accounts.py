@@ -119,7 +119,7 @@ def add_account(store: Store, site: Site, actor: Actor, new: NewAccount) -> tupl
 
 
 def disable_account(store: Store, actor: Actor, name: str) -> people.Person:
-    """Switch an account off: nobody signs in with it, all its sessions and tokens end; what runs goes on.
+    """Switch an account off: nobody signs in with it, all its sessions and tokens end, and the hub stops what runs.
 
     Raises:
         Forbidden: The actor is no administrator.

@@ -172,9 +172,9 @@ def drop_member(session: Session, project_id: int, person_id: int) -> None:
 
 
 def outsiders(session: Session, servers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the servers whose person is not in the project: they are to be stopped.
+    """Return the servers whose person is not in the project, or switched off: they are to be stopped.
 
-    A disabled person's server goes on, and so does one of an archived project: only nothing new starts there.
+    One of an archived project goes on: only nothing new starts there.
 
     Args:
         session: A session.
@@ -184,6 +184,7 @@ def outsiders(session: Session, servers: Iterable[tuple[str, str]]) -> list[tupl
         select(PersonRow.name, ProjectRow.slug)
         .join(MemberRow, MemberRow.person_id == PersonRow.id)
         .join(ProjectRow, ProjectRow.id == MemberRow.project_id)
+        .where(~PersonRow.disabled)
     )
     inside = {(name, slug) for name, slug in session.execute(query).all()}
     return [server for server in servers if server not in inside]

@@ -89,7 +89,7 @@ def test_limits_of_a_lab_and_a_project_from_the_command_line(run: Run) -> None:
 
 def test_an_account_is_switched_off_and_on_and_gets_another_password(run: Run) -> None:
     added = told(run("user", "add", "ana", "--json"))
-    assert "goes on until it is stopped" in run("user", "disable", "ana").stdout
+    assert "stops what runs" in run("user", "disable", "ana").stdout
     (row,) = told(run("user", "list", "--json"))
     assert (row["state"], row["must_change_password"]) == ("disabled", True)
     assert told(run("user", "enable", "ana", "--json")) == {"name": "ana", "disabled": False}

@@ -298,6 +298,15 @@ def add_end(running: RunningSite, name: str) -> str:
 CORAL_LIMITS = {"max_memory_gib": 16, "max_cpus": 4, "egress": "open", "version": 2}
 
 
+OF_AN_ACCOUNT: list[tuple[str, dict[str, str], dict[str, object]]] = [
+    ("api/people", {}, {"name": "yara"}),
+    ("api/people/{person}/disable", {"person": "yara"}, {}),
+    ("api/people/{person}/enable", {"person": "yara"}, {}),
+    ("api/people/{person}/admin", {"person": "yara"}, {"admin": True}),
+    ("api/people/{person}/password", {"person": "yara"}, {}),
+]
+
+
 def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
     """Calls each route that changes something, once, so that it does, and finds its row in the audit."""
     add_account(running.store, running.installation.site, Actor.command_line(), NewAccount("zoe", password=PASSWORD))
@@ -324,11 +333,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/labs/{lab}/leads/{person}/remove", {"lab": "sea", "person": "admin"}, {}),
         ("api/labs/{lab}/archive", {"lab": "sea"}, {}),
         ("api/labs/{lab}/reopen", {"lab": "sea"}, {}),
-        ("api/people", {}, {"name": "yara"}),
-        ("api/people/{person}/disable", {"person": "yara"}, {}),
-        ("api/people/{person}/enable", {"person": "yara"}, {}),
-        ("api/people/{person}/admin", {"person": "yara"}, {"admin": True}),
-        ("api/people/{person}/password", {"person": "yara"}, {}),
+        *OF_AN_ACCOUNT,
         ("api/profile", {}, {"theme": "light"}),
         ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
         ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),

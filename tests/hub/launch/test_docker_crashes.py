@@ -116,14 +116,20 @@ async def test_a_server_that_is_killed_or_ends_badly_is_told_and_a_stop_is_not(s
     assert len(told(stage)) == 1
 
 
-async def test_somebody_who_left_the_project_is_stopped(stage: Stage, spawner: Spawn) -> None:
+@pytest.mark.parametrize("cause", [Cause.OUTSIDE, Cause.SWITCHED_OFF])
+async def test_somebody_who_left_the_project_or_is_switched_off_is_stopped(
+    stage: Stage, spawner: Spawn, cause: Cause
+) -> None:
     server = spawner()
     await server.start()
     with stage.store.write() as session:
         ana, main = people.find_person(session, "ana"), projects.find_project(session, "main")
         assert ana is not None
         assert main is not None
-        projects.drop_member(session, main.id, ana.id)
+        if cause is Cause.OUTSIDE:
+            projects.drop_member(session, main.id, ana.id)
+        else:
+            people.set_disabled(session, ana.id, disabled=True)
     assert [action.kind for action in await asyncio.to_thread(clock(stage).tick)] == [Kind.STOP]
     await until(lambda: stage.leftovers() == [])
 
@@ -131,8 +137,8 @@ async def test_somebody_who_left_the_project_is_stopped(stage: Stage, spawner: S
         with stage.store.read() as session:
             return [end.cause for end in ends_of(session, ana.id).values()]
 
-    await until(lambda: kept() == [Cause.OUTSIDE])
-    assert told(stage) == [], "they are told by whoever took them out"
+    await until(lambda: kept() == [cause])
+    assert told(stage) == [], "they are told by whoever did it, or by nobody"
 
 
 async def test_a_network_of_ours_that_is_not_the_bridge_and_a_bridge_that_is_gone(stage: Stage) -> None:

@@ -85,7 +85,7 @@ class SwitchAccount(Acting):
         off = self.request.path.endswith("/disable")
         await self.do(disable_account if off else enable_account, self.store, self.actor, name)
         done = (
-            told("The account %(person)s is switched off. What runs goes on.", person=name)
+            told("The account %(person)s is switched off. What runs is stopped within some ten seconds.", person=name)
             if off
             else told("The account %(person)s is switched on.", person=name)
         )
