@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.console.errors import NoAccountError, NotThereError
+from bancada_hub.console.errors import NoAccountError
 from bancada_hub.roles import SITE, Standing, Subject
 from bancada_hub.store import labs, people, projects
 from bancada_hub.store.database import Store
@@ -22,12 +22,14 @@ class Asker:
         standing: What they lead and are in.
         subject: What the address names.
         notices: What they are to be told and have not seen, the oldest first.
+        nowhere: The address names something that is not there: they get the page of who may not see it.
     """
 
     person: people.Person
     standing: Standing
     subject: Subject
     notices: tuple[Notice, ...] = ()
+    nowhere: bool = False
 
 
 def find_asker(store: Store, name: str, names: Mapping[str, str]) -> Asker:
@@ -40,25 +42,21 @@ def find_asker(store: Store, name: str, names: Mapping[str, str]) -> Asker:
 
     Raises:
         NoAccountError: There is no such account, or it is disabled.
-        NotThereError: There is no such project or lab.
     """
     with store.read() as session:
         person = people.find_person(session, name)
         if person is None or person.disabled:
             raise NoAccountError
         unseen = tuple(unseen_notices(session, person.id))
-        return Asker(person, standing_of(session, person.id), _subject(session, names), unseen)
+        subject = _subject(session, names)
+        return Asker(person, standing_of(session, person.id), subject or SITE, unseen, nowhere=subject is None)
 
 
-def _subject(session: Session, names: Mapping[str, str]) -> Subject:
+def _subject(session: Session, names: Mapping[str, str]) -> Subject | None:
     if "project" in names:
         project = projects.find_project(session, names["project"])
-        if project is None:
-            raise NotThereError
-        return project.subject
+        return project.subject if project else None
     if "lab" in names:
         lab = labs.find_lab(session, names["lab"])
-        if lab is None:
-            raise NotThereError
-        return Subject(lab_id=lab.id)
+        return Subject(lab_id=lab.id) if lab else None
     return SITE

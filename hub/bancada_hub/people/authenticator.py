@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any, ClassVar
 
-from jupyterhub.apihandlers.auth import OAuthAuthorizeHandler
 from jupyterhub.auth import Authenticator
 from jupyterhub.handlers.login import LoginHandler
-from tornado.web import HTTPError
 from traitlets import Float
 
+from bancada_hub.people.foreign import foreign_handlers
 from bancada_hub.people.sessions import sign_out
 from bancada_hub.people.sign_in import sign_in
 from bancada_hub.store import people, projects
@@ -26,21 +24,6 @@ class SignInHandler(LoginHandler):
     def _render(self, *arguments: Any, **values: Any) -> Any:  # noqa: ANN401 - JupyterHub's signature
         left = self.locked_until - datetime.now(UTC) if self.locked_until else None
         return super()._render(*arguments, locked_s=max(left.total_seconds(), 1.0) if left else 0.0, **values)
-
-
-class OpenServerHandler(OAuthAuthorizeHandler):
-    """Where a running server sends a browser that it does not know yet."""
-
-    async def get(self) -> None:
-        """Let its people in; to everybody else a server that runs looks like one that is not there."""
-        try:
-            answering = super().get()
-            if answering is not None:  # None for a browser that was sent to the sign-in page
-                await answering
-        except HTTPError as error:
-            if error.status_code != HTTPStatus.FORBIDDEN:
-                raise
-            raise HTTPError(HTTPStatus.NOT_FOUND) from error
 
 
 class LocalAccounts(Authenticator):
@@ -59,7 +42,7 @@ class LocalAccounts(Authenticator):
 
     def get_handlers(self, app: Any) -> list[tuple[str, type]]:  # noqa: ANN401 - JupyterHub's signature
         """Return the handlers that take the places of JupyterHub's own."""
-        return [("/login", SignInHandler), ("/api/oauth2/authorize", OpenServerHandler)]
+        return [("/login", SignInHandler), *foreign_handlers()]
 
     def normalize_username(self, username: str) -> str:
         """Return the name as it is: a name is a key, and lower-casing would make two names one."""

@@ -152,7 +152,7 @@ class Handler(HubOAuthenticated, RequestHandler):
         self._signed_in = model
 
     def _let_in(self, rule: Rule, asker: Asker, model: dict[str, Any]) -> None:
-        if not may_call(rule.who, asker.standing, asker.subject):
+        if asker.nowhere or not may_call(rule.who, asker.standing, asker.subject):
             raise NotThereError
         reading = self.request.method in READING
         if not reading:
