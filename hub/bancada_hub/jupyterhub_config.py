@@ -27,6 +27,7 @@ from bancada_hub.store.database import hub_database_url, open_store
 from bancada_hub.ui.skin import template_paths, template_vars
 
 CONSOLE = "/services/bancada/"
+HTTP_TIMEOUT_S = 20
 
 
 def setup(c: Any) -> None:  # noqa: ANN401 - traitlets' Config takes any attribute
@@ -119,7 +120,8 @@ def _spawn(c: Any, installation: Installation) -> None:  # noqa: ANN401
     c.JupyterHub.concurrent_spawn_limit = 100
     c.JupyterHub.init_spawners_timeout = 10
     c.Spawner.start_timeout = installation.site.server.start_timeout_s
-    c.Spawner.http_timeout = installation.site.server.start_timeout_s
+    # Our spawners have had an answer before the hub asks once more: a server that is gone by then never gives another.
+    c.Spawner.http_timeout = min(HTTP_TIMEOUT_S, installation.site.server.start_timeout_s)
     c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", "access:services!service=bancada"]
 
 

@@ -25,6 +25,7 @@ from tests.hub.launch.conftest import TAG, make_image
 
 PEOPLE, PROJECTS = ("ana", "bia", "rui"), ("wheat", "beans")
 ADMIN = "zelda"
+BASE = "a1a1a1a1a1a1"
 PROGRAMS = ("hub", "console", "proxy")
 
 
@@ -51,6 +52,12 @@ class CrashSite:
             [replace(item, command=(*item.command[:-1], config)) if item.name == "hub" else item for item in made]
         )
 
+    def last_traceback(self) -> str:
+        """Return the last fault in the hub's log, to be shown beside a failure."""
+        log = (self.installation.places.logs / "hub.log").read_text(errors="replace")
+        found = log.rpartition("Traceback")
+        return "".join(found[1:])[:3000]
+
     def pid(self, name: str) -> int | None:
         """Return a program's process, while it runs."""
         return next(state.pid for state in self.services.status() if state.name == name)
@@ -73,7 +80,7 @@ def make_crash_site(engine: TestEngine, data: Path, port: int, standin: Path) ->
     places, client = Places(data), engine.client()
     for folder in (places.site, places.logs, places.run, places.datasets, places.examples, places.identities):
         folder.mkdir(parents=True)
-    server_tree, lower = places.lowers / "server-1", places.lowers / "a1a1a1a1a1a1"
+    server_tree, lower = places.lowers / "server-1", places.lowers / BASE
     for tree in (server_tree, lower):
         (tree / "bin").mkdir(parents=True)
         (tree / "bin" / "python").write_bytes(standin.read_bytes())

@@ -20,4 +20,7 @@ def test_random_crashes(answering: CrashSite, record_property: Callable[[str, ob
     crashes = Crashes(answering, seed)
     crashes.run(COUNT)
     print(dict(sorted(crashes.counts.items())))
+    print("seconds:", {name: round(took, 1) for name, took in sorted(crashes.seconds.items())})  # type: ignore[call-overload]
+    print("longest, s:", {name: round(took, 1) for name, took in sorted(crashes.longest.items())})
+    print("words kept:", sum(map(len, crashes.kept.words.values())), "files:", len(crashes.kept.files))
     assert crashes.counts["running after it"], "a run in which nothing ever ran shows nothing"

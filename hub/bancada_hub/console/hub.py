@@ -18,6 +18,7 @@ CONNECT_TIMEOUT_S = 3.0
 REQUEST_TIMEOUT_S = 30.0
 """A start answers after the hub's slow_spawn_timeout (10 s) at the latest, a stop soon after."""
 
+STOP_TRIES, STOP_AGAIN_S = 5, 0.3
 STREAM_TIMEOUT_S = 600.0
 MOST_CONNECTIONS = 256
 """Each start that is being followed keeps one."""
@@ -65,7 +66,7 @@ class HubClient:
     def __init__(self, api_url: str, token: str) -> None:
         self._api_url = api_url.rstrip("/")
         self._headers = {"Authorization": f"token {token}"}
-        self._stopping: dict[str, asyncio.Task[HTTPResponse]] = {}
+        self._stopping: dict[str, asyncio.Task[None]] = {}
         self._client = SimpleAsyncHTTPClient(force_instance=True, max_clients=MOST_CONNECTIONS)
 
     async def servers(self, person: str) -> dict[str, HubServer]:
@@ -92,9 +93,20 @@ class HubClient:
         path = _server_path(person, slug)
         task = self._stopping.get(path)
         if task is None:
-            task = self._stopping[path] = asyncio.create_task(self._fetch("DELETE", path, missing_ok=True))
+            task = self._stopping[path] = asyncio.create_task(self._stop(path))
             task.add_done_callback(lambda _: self._stopping.pop(path, None))
         await asyncio.shield(task)
+
+    async def _stop(self, path: str) -> None:
+        for left in range(STOP_TRIES - 1, -1, -1):
+            try:
+                await self._fetch("DELETE", path, missing_ok=True)
+            except HubRefusedError as error:
+                if error.status != 500 or not left:
+                    raise
+                await asyncio.sleep(STOP_AGAIN_S)  # the hub fails so on a start that it has only just taken
+            else:
+                return
 
     async def events(self, person: str, slug: str) -> AsyncIterator[StartEvent]:
         """Yield what a start tells, until it is over; one event of failure for a start that failed earlier."""

@@ -305,6 +305,12 @@ OF_AN_ACCOUNT: list[tuple[str, dict[str, str], dict[str, object]]] = [
     ("api/people/{person}/admin", {"person": "yara"}, {"admin": True}),
     ("api/people/{person}/password", {"person": "yara"}, {}),
 ]
+OWN_STEPS: list[tuple[str, dict[str, str], dict[str, object]]] = [
+    ("api/profile", {}, {"theme": "light"}),
+    ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
+    ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),
+    ("api/site/doctor", {}, {}),
+]
 
 
 def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: RunningSite) -> None:
@@ -334,10 +340,7 @@ def test_every_change_leaves_its_row(admin: Browser, lead: Browser, running: Run
         ("api/labs/{lab}/archive", {"lab": "sea"}, {}),
         ("api/labs/{lab}/reopen", {"lab": "sea"}, {}),
         *OF_AN_ACCOUNT,
-        ("api/profile", {}, {"theme": "light"}),
-        ("api/profile/password", {}, {"old": PASSWORD, "new": PASSWORD + "-2"}),
-        ("api/profile/password", {}, {"old": PASSWORD + "-2", "new": PASSWORD}),
-        ("api/site/doctor", {}, {}),
+        *OWN_STEPS,
         ("api/notices/{notice}/seen", {"notice": str(add_notice(running, "admin", "One."))}, {}),
         ("api/notices/seen", {}, {"up_to": add_notice(running, "admin", "Two.")}),
     ]
