@@ -26,6 +26,9 @@ LANGUAGE_VARIABLE = "BANCADA_LANGUAGE"
 
 LANGUAGES = ("en", "pt-BR")
 
+SIMULATED_CARDS_VARIABLE = "BANCADA_SIMULATED_GPUS"
+"""UUIDs of the simulated cards of a server's lease; they are no devices."""
+
 LINKS_VARIABLE = "BANCADA_LINKS"
 """Where the places lead, as JSON; only with the process engine, whose servers see the machine's own paths."""
 

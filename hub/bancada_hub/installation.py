@@ -22,6 +22,7 @@ class Facts:
         gateway: The bridge's address on this machine, on which the hub's API listens.
         subnet: The bridge's network.
         bridge: The bridge's interface, by which firewall rules know it.
+        simulated_gpus: How many cards the site simulates; 0 for those of the machine.
     """
 
     site_id: str
@@ -30,6 +31,7 @@ class Facts:
     gateway: str = "127.0.0.1"
     subnet: str = ""
     bridge: str = ""
+    simulated_gpus: int = 0
 
 
 @dataclass(frozen=True)

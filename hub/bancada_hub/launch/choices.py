@@ -14,6 +14,7 @@ from bancada_hub.launch.sizes import SIZES, Size
 
 Kind: TypeAlias = Literal["work", "rescue"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+WITHOUT_GPU: Literal["no"] = "no"
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class Choices:
         kind: `work`, or `rescue` for a server that starts without the person's own changes to the environment.
         language: Of the page that it was started from; empty when it was started from none.
         size: Of the server; empty for the size of the start before.
+        gpu: `no` starts without the cards that wait for this person here; empty takes them.
     """
 
     kind: Kind = "work"
     language: str = ""
     size: Size | Literal[""] = ""
+    gpu: Literal["", "no"] = ""
 
 
 def parse_choices(raw: object) -> Choices:
@@ -42,7 +45,7 @@ def parse_choices(raw: object) -> Choices:
     """
     if not isinstance(raw, Mapping):
         raise _refusal(told("The options must be a table of names and values, not %(kind)s.", kind=_type(raw)))
-    unknown = [key for key in raw if key not in {"kind", "language", "size"}]
+    unknown = [key for key in raw if key not in {"kind", "language", "size", "gpu"}]
     if unknown:
         names = ", ".join(sorted(_quoted(key) for key in unknown))
         raise _refusal(told("There is no option %(names)s.", names=names))
@@ -52,7 +55,15 @@ def parse_choices(raw: object) -> Choices:
     language = raw.get("language", "")
     if type(language) is not str or language not in ("", *LANGUAGES):
         raise _wrong("language", language, LANGUAGES)
-    return Choices(kind="rescue" if kind == "rescue" else "work", language=language, size=_size(raw.get("size", "")))
+    gpu = raw.get("gpu", "")
+    if type(gpu) is not str or gpu not in ("", WITHOUT_GPU):
+        raise _wrong("gpu", gpu, (WITHOUT_GPU,))
+    return Choices(
+        kind="rescue" if kind == "rescue" else "work",
+        language=language,
+        size=_size(raw.get("size", "")),
+        gpu=WITHOUT_GPU if gpu else "",
+    )
 
 
 def _size(value: object) -> Size | Literal[""]:

@@ -84,11 +84,20 @@ def create_body(plan: LaunchPlan, start_id: str, environment: dict[str, str], ad
             "PidsLimit": limits.pids,
             "OomScoreAdj": OOM_SCORE_ADJUST,
             "Ulimits": [{"Name": item.name, "Soft": item.soft, "Hard": item.hard} for item in limits.ulimits],
+            "DeviceRequests": _devices(plan),
             "RestartPolicy": {"Name": "no"},
             "AutoRemove": False,  # the log of a start that failed is read first
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "2"}},
         },
     }
+
+
+def _devices(plan: LaunchPlan) -> list[dict[str, Any]]:
+    """Return what asks the engine for the cards of the lease, each by its UUID: a number may name another tomorrow."""
+    cards = plan.resources.gpu_uuids
+    if not cards or plan.resources.simulated_cards:
+        return []
+    return [{"Driver": "nvidia", "DeviceIDs": list(cards), "Capabilities": [["gpu"]]}]
 
 
 def overlay_options(overlay: Overlay) -> dict[str, str]:

@@ -26,6 +26,7 @@ class LaunchContext:
         server_api: Where servers reach the console's server API.
         firewall: The site's; None with the process engine.
         subnet: The bridge's, with which it is made again when it is gone.
+        simulated_cards: Whether the site simulates its cards.
     """
 
     site_id: str
@@ -37,6 +38,7 @@ class LaunchContext:
     server_api: str = ""
     firewall: Firewall | None = None
     subnet: str = ""
+    simulated_cards: bool = False
 
     @classmethod
     def of(cls, installation: Installation, store: Store) -> "LaunchContext":
@@ -51,6 +53,7 @@ class LaunchContext:
             network=facts.network,
             firewall=Firewall.of(installation) if facts.engine_host else None,
             subnet=facts.subnet,
+            simulated_cards=facts.simulated_gpus > 0,
             server_api=f"http://{facts.gateway}:{Ports.from_base(installation.site.port).server_api}{API_PATH}",
         )
 

@@ -9,6 +9,7 @@ from bancada.contract import (
     PROJECT_VARIABLE,
     REVISION_VARIABLE,
     RUNTIME_DIRECTORY,
+    SIMULATED_CARDS_VARIABLE,
     SITE_API_VARIABLE,
     WORK_ENVIRONMENT_VARIABLE,
 )
@@ -27,6 +28,8 @@ class Inside:
     sources: PackageSources
     server_api: str
     language: str
+    cards: tuple[str, ...] = ()
+    simulated_cards: bool = False
 
 
 def server_environment(inside: Inside) -> dict[str, str]:
@@ -56,8 +59,7 @@ def server_environment(inside: Inside) -> dict[str, str]:
         "JUPYTERLAB_SETTINGS_DIR": f"{state}/lab/user-settings",
         "JUPYTERLAB_WORKSPACES_DIR": f"{state}/lab/workspaces/{inside.project}",  # a project's tabs stay in it
         "IPYTHONDIR": f"{state}/ipython",
-        # Images that bring CUDA ask for all cards; a server sees the cards of its lease, and without one none.
-        "NVIDIA_VISIBLE_DEVICES": "void",
+        **_cards(inside),
         KIND_VARIABLE: inside.kind,
         PROJECT_VARIABLE: inside.project,
         REVISION_VARIABLE: inside.revision,
@@ -66,6 +68,14 @@ def server_environment(inside: Inside) -> dict[str, str]:
         PLACES_VARIABLE: "/places",
         WORK_ENVIRONMENT_VARIABLE: "/opt/env",
     }
+
+
+def _cards(inside: Inside) -> dict[str, str]:
+    # Images that bring CUDA ask for all cards; a server sees the cards of its lease, and without one none.
+    named = ",".join(inside.cards)
+    if inside.simulated_cards:
+        return {"NVIDIA_VISIBLE_DEVICES": "void", SIMULATED_CARDS_VARIABLE: named}
+    return {"NVIDIA_VISIBLE_DEVICES": named or "void"}
 
 
 def with_hub(environment: tuple[tuple[str, str], ...], hub: dict[str, str]) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """Reading what a plan depends on: settings, and one transaction of the database."""
 
+import time
 from datetime import UTC, datetime
 
 from bancada_hub.errors import told
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.plan import Facts, What, Where, Who
 from bancada_hub.launch.room import sizes_here
-from bancada_hub.store import catalog, people, projects, servers, steps
+from bancada_hub.store import catalog, leases, people, projects, servers, steps
 
 IMAGE = "minimal"
 """The image of every project, until projects pin their own."""
@@ -25,6 +26,7 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         project = projects.find_project(session, server_name) if server_name else None
         member = person is not None and project is not None and projects.is_member(session, project.id, person.id)
         last_size = servers.last_size(session, project.id, person.id) if person and project else ""
+        granted = leases.grant_for(session, (project.id, person.id), time.time()) if person and project else None
         revision = catalog.published_revision(session, IMAGE)
         taken = steps.steps(session)
     return Facts(
@@ -40,6 +42,8 @@ def read_facts(context: LaunchContext, user_name: str, server_name: str) -> Fact
         what=_what(revision) if revision else None,
         preparation=preparation(taken, datetime.now(UTC)),
         last_size=last_size,
+        cards=granted.cards if granted else (),
+        simulated_cards=context.simulated_cards,
     )
 
 

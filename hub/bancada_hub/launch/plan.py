@@ -13,7 +13,7 @@ from pathlib import Path
 from bancada.contract import ENVIRONMENT_GID, RUNTIME_DIRECTORY
 from bancada_hub.errors import LaunchRefused, told
 from bancada_hub.host.egress import serves_mirror_only
-from bancada_hub.launch.choices import Choices, Kind
+from bancada_hub.launch.choices import WITHOUT_GPU, Choices, Kind
 from bancada_hub.launch.environment import Inside, server_environment
 from bancada_hub.launch.names import PLAN_LABEL, START_LABEL, ServerKey, container_name, volume_name
 from bancada_hub.launch.reasons import Reason
@@ -87,6 +87,8 @@ class Facts:
         preparation: How far the site's preparation is, in words for a researcher; empty when it has ended.
         server_api: Where the server reaches the site.
         last_size: The size that the person last started with in this project; empty before the first start.
+        cards: UUIDs of the cards that were granted to this person here and wait for their start.
+        simulated_cards: Whether the site's cards are simulated: there is no device to give.
     """
 
     site_id: str
@@ -101,6 +103,8 @@ class Facts:
     preparation: str
     server_api: str = ""
     last_size: str = ""
+    cards: tuple[str, ...] = ()
+    simulated_cards: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,10 @@ class Tmpfs:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a server gets. `gpu_uuids` are the cards of its lease."""
+    """What a server gets. `gpu_uuids` are the cards of its lease, which are no devices where they are simulated."""
 
     gpu_uuids: tuple[str, ...]
+    simulated_cards: bool
     cpus: float
     memory_bytes: int
     shm_bytes: int
@@ -226,6 +231,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
     key = ServerKey(facts.site_id, who.uid, where.id)
     size = default_size(choices.size or facts.last_size)
     overlay = _overlay(facts, key, what) if choices.kind == "work" else None
+    cards = () if choices.gpu == WITHOUT_GPU else facts.cards
     inside = Inside(
         user=who.name,
         project=where.slug,
@@ -234,6 +240,8 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         sources=facts.sources,
         server_api=facts.server_api,
         language=who.language or choices.language,
+        cards=cards,
+        simulated_cards=facts.simulated_cards,
     )
     return LaunchPlan(
         key=key,
@@ -249,7 +257,7 @@ def plan(facts: Facts, choices: Choices) -> LaunchPlan:
         overlay=overlay,
         mounts=_mounts(facts, key, who, what),
         tmpfs=(Tmpfs(RUNTIME_DIRECTORY, 64 * MIB), Tmpfs("/places", MIB)),
-        resources=_resources(facts.sizes.of(size)),
+        resources=_resources(facts.sizes.of(size), cards, simulated=facts.simulated_cards),
         environment=tuple(sorted(server_environment(inside).items())),
         network=facts.network,
         egress=_egress(facts, where),
@@ -377,9 +385,10 @@ def _mounts(facts: Facts, key: ServerKey, who: Who, what: What) -> tuple[Mount, 
     )
 
 
-def _resources(limits: Limits) -> Resources:
+def _resources(limits: Limits, cards: tuple[str, ...], *, simulated: bool) -> Resources:
     return Resources(
-        gpu_uuids=(),
+        gpu_uuids=cards,
+        simulated_cards=simulated,
         cpus=limits.cpus,
         memory_bytes=limits.memory_bytes,
         shm_bytes=limits.shm_bytes,

@@ -6,11 +6,13 @@ takes a second to be cancelled for one that succeeded.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from jupyterhub.spawner import Spawner
+from sqlalchemy.orm import Session
 from traitlets import default
 
 from bancada_hub.errors import BancadaError, EngineError, LaunchRefused, StoreError, told
@@ -26,7 +28,7 @@ from bancada_hub.launch.room import check_room, claim_room
 from bancada_hub.people.sessions import TOKEN_STATE, own_token
 from bancada_hub.projects.folders import Tenant, prepare_folders
 from bancada_hub.projects.identities import Identity
-from bancada_hub.store import overlays, servers
+from bancada_hub.store import leases, overlays, servers
 from bancada_hub.store.people import find_person
 
 T = TypeVar("T")
@@ -313,6 +315,7 @@ def claim(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
     """
     with context.store.write() as session:
         person = claim_room(session, context.site, made, start_id)
+        _claim_cards(session, made, person.id, start_id)
         if made.overlay is None:
             return
         key = overlays.OverlayKey(made.key.project_id, person.id, made.base)
@@ -325,3 +328,26 @@ def claim(context: LaunchContext, made: LaunchPlan, start_id: str) -> None:
                 fix=told("Stop that one first."),
                 reason=Reason.OVERLAY_HELD,
             )
+
+
+def _claim_cards(session: Session, made: LaunchPlan, person_id: int, start_id: str) -> None:
+    """Take the grant that the plan was made with.
+
+    Raises:
+        LaunchRefused: It is gone: its window closed, or another start took it.
+    """
+    cards = made.resources.gpu_uuids
+    if not cards:
+        return
+    now_s = time.time()
+    granted = leases.grant_for(session, (made.key.project_id, person_id), now_s)
+    if (
+        granted is None
+        or granted.cards != cards
+        or not leases.claim_lease(session, granted.request_id, start_id, now_s)
+    ):
+        raise LaunchRefused(
+            told("The GPU that waited for you here was given to somebody else: you did not start in time."),
+            fix=told("Ask again, or start without a GPU."),
+            reason=Reason.GPU_GONE,
+        )

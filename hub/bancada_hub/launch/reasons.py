@@ -24,6 +24,7 @@ class Reason(StrEnum):
     NO_WALLS = "no-walls"
     NO_ADDRESS = "no-address"
     EGRESS = "egress"
+    GPU_GONE = "gpu-gone"
     NAME_TAKEN = "name-taken"
     OVERLAY_HELD = "overlay-held"
     OVERLAY_BROKEN = "overlay-broken"

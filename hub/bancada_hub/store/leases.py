@@ -103,12 +103,64 @@ def claim_lease(session: Session, request_id: int, server: str, now_s: float) ->
     return True
 
 
+def grant_for(session: Session, pair: tuple[int, int], now_s: float) -> StoredLease | None:
+    """Return the grant that waits for a person in a project to start; None when there is none, or its window closed.
+
+    Args:
+        session: A session.
+        pair: The project's number and the person's.
+        now_s: The instant.
+    """
+    query = (
+        select(LeaseRow)
+        .join(RequestRow, RequestRow.id == LeaseRow.request_id)
+        .where(
+            RequestRow.project_id == pair[0],
+            RequestRow.person_id == pair[1],
+            LeaseRow.ended_s.is_(None),
+            LeaseRow.claim_by_s > now_s,
+        )
+        .order_by(LeaseRow.request_id)
+        .limit(1)
+    )
+    row = session.scalar(query)
+    return _stored(row) if row else None
+
+
+def ended_lengths(session: Session, most: int = 2000) -> list[tuple[int, dict[str, object], float]]:
+    """Return the project, the shape and the length in seconds of leases that have ended, the newest last.
+
+    Args:
+        session: A session.
+        most: Only so many of the newest.
+    """
+    query = (
+        select(RequestRow.project_id, RequestRow.shape, LeaseRow.ended_s, LeaseRow.granted_s)
+        .join(RequestRow, RequestRow.id == LeaseRow.request_id)
+        .where(LeaseRow.ended_s.is_not(None), LeaseRow.server != "")
+        .order_by(LeaseRow.ended_s.desc())
+        .limit(most)
+    )
+    rows = session.execute(query).all()
+    return [(project_id, shape, ended_s - granted_s) for project_id, shape, ended_s, granted_s in reversed(rows)]
+
+
 def move_lease(session: Session, request_id: int, ends_s: float, claim_by_s: float | None) -> None:
     """Set a lease's times anew; nothing changes for one that has ended."""
     row = session.get(LeaseRow, request_id)
     if row is not None and row.ended_s is None:
         row.ends_s, row.claim_by_s = ends_s, claim_by_s
         session.flush()
+
+
+def give_up(session: Session, request_id: int, at_s: float) -> bool:
+    """End a lease that no server has taken yet.
+
+    Returns:
+        Whether it was there, and unclaimed.
+    """
+    row = session.get(LeaseRow, request_id)
+    return row is not None and row.claim_by_s is not None and end_lease(session, request_id, at_s)
 
 
 def end_lease(session: Session, request_id: int, at_s: float) -> bool:

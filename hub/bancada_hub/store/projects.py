@@ -79,6 +79,11 @@ def find_project(session: Session, slug: str) -> Project | None:
     return _project(row) if row else None
 
 
+def get_project(session: Session, project_id: int) -> Project:
+    """Return the project of this number, which exists."""
+    return _project(session.get_one(ProjectRow, project_id))
+
+
 def all_projects(session: Session, *, lab_id: int | None = None) -> list[Project]:
     """Return all shared projects by title, or those of one lab; those in use first."""
     query = select(ProjectRow).where(ProjectRow.owner_id.is_(None))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from bancada_hub.errors import Told, told
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
-from bancada_hub.store.queue_models import RequestRow
+from bancada_hub.store.queue_models import LeaseRow, RequestRow
 
 
 class RequestState(StrEnum):
@@ -85,6 +85,19 @@ def count_waiting(session: Session, person_id: int) -> int:
     """Return how many of a person's requests wait."""
     query = select(func.count()).where(RequestRow.person_id == person_id, RequestRow.state == RequestState.WAITING)
     return session.scalar(query) or 0
+
+
+def open_requests(session: Session, pair: tuple[int, int]) -> list[StoredRequest]:
+    """Return those of a person in a project that wait, or whose lease has not ended.
+
+    Args:
+        session: A session.
+        pair: The project's number and the person's.
+    """
+    waits = RequestRow.state == RequestState.WAITING
+    holds = RequestRow.id.in_(select(LeaseRow.request_id).where(LeaseRow.ended_s.is_(None)))
+    query = select(RequestRow).where(RequestRow.project_id == pair[0], RequestRow.person_id == pair[1], waits | holds)
+    return [stored_request(row) for row in session.scalars(query.order_by(RequestRow.id))]
 
 
 def find_request(session: Session, request_id: int) -> StoredRequest | None:
