@@ -86,6 +86,12 @@ class Crashes:
                 print(self.site.last_traceback())
                 raise AssertionError(f"seed {self.seed}, after {self.told[-4:]}: {error}") from error
 
+    def stop_all(self) -> None:
+        """Stop every server, for the tests that follow."""
+        for name, slug in self.memory:
+            assert self.people[name].ask("POST", f"projects/{slug}/stop").status_code == 202
+        self.poll(lambda: self.quiet() and not self.site.containers(running=False), "every server is stopped")
+
     def act(self) -> None:
         """Start or stop something, without waiting for it."""
         server = (self.random.choice(PEOPLE), self.random.choice(PROJECTS))

@@ -19,6 +19,7 @@ def test_random_crashes(answering: CrashSite, record_property: Callable[[str, ob
     print(f"\nBANCADA_CRASH_SEED={seed}")
     crashes = Crashes(answering, seed)
     crashes.run(COUNT)
+    crashes.stop_all()
     print(dict(sorted(crashes.counts.items())))
     print("seconds:", {name: round(took, 1) for name, took in sorted(crashes.seconds.items())})  # type: ignore[call-overload]
     print("longest, s:", {name: round(took, 1) for name, took in sorted(crashes.longest.items())})

@@ -52,6 +52,7 @@ def start(person: Person) -> None:
 
 def test_out_of_memory_is_told_and_stands_on_the_card(answering: CrashSite, ana: Person) -> None:
     start(ana)
+    told = len(notices(ana))
     assert server(ana)["ended"] is None
     with pytest.raises(requests.RequestException):
         requests.get(f"{answering.url}/user/ana/wheat/fill", timeout=20).raise_for_status()
@@ -64,9 +65,8 @@ def test_out_of_memory_is_told_and_stands_on_the_card(answering: CrashSite, ana:
     assert ended["fix"].startswith("Start it again with a larger size, or let it hold less at once.")
     listed = {item["slug"]: item["server"]["ended"] for item in ana.ask("GET", "projects").json()["projects"]}
     assert listed["wheat"] == ended
-    assert listed["beans"] is None
-    (notice,) = notices(ana)
-    assert notice.startswith("Your server of Wheat used all of its 0.2 GiB of memory and was ended.")
+    assert notices(ana)[-1].startswith("Your server of Wheat used all of its 0.2 GiB of memory and was ended.")
+    assert len(notices(ana)) == told + 1, "once"
     assert "it used all of its 0.2 GiB of memory." in card(ana)
     assert "usou todos os seus 0,2 GiB de memória." in card(ana, "pt-BR")
     assert ana.ask("POST", "projects/wheat/dismiss").json() == {"seen": 1}
