@@ -115,15 +115,17 @@ def read_body(request: HTTPServerRequest, fields: tuple[Field, ...]) -> dict[str
     as_json = request.headers.get("Content-Type", "").startswith("application/json")
     raw = _json_table(request.body) if as_json else _form(request)
     known = {each.name: each for each in fields}
+    # A form with other fields than ours comes from a page that was opened before the site was upgraded.
+    fix = "" if as_json else told("Reload the page and try again.")
     for name in raw:
         if name not in known:
-            raise BadBodyError(told("There is no field “%(name)s” here.", name=str(name)[:40]))
+            raise BadBodyError(told("There is no field “%(name)s” here.", name=str(name)[:40]), fix=fix)
     values: dict[str, Any] = {}
     for name, each in known.items():
         if name in raw:
             values[name] = _checked(each, raw[name], as_json=as_json)
         elif each.default is None:
-            raise BadBodyError(told("The field “%(name)s” is missing.", name=name))
+            raise BadBodyError(told("The field “%(name)s” is missing.", name=name), fix=fix)
         else:
             values[name] = each.default
     return values

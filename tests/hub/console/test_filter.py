@@ -30,7 +30,7 @@ def test_other_projects_are_hidden_on_work_and_in_what_its_script_asks_for(ana: 
     assert 'id="project-slow"' not in page
     assert f'data-live="{PREFIX}live?project=optics"' in page
     parts = ana.get(f"{PREFIX}live?project=optics").json()["parts"]
-    assert sorted(parts) == ["preparation", "project-optics"]
+    assert sorted(parts) == ["preparation", "project-optics", "silence"]
 
 
 @pytest.mark.parametrize("tab", [*TABS, "live"])
