@@ -51,6 +51,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     ports = Ports.from_base(installation.site.port)
     _listen(server, ADDRESS, ports.console)
     _listen(inner, installation.facts.gateway, ports.server_api)
+    context.queue.start()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -58,6 +59,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     server.stop()
     inner.stop()
     await watch.close()
+    await context.queue.close()
     await context.starts.close()
     context.hub.close()
     try:

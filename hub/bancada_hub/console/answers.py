@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from bancada_hub.console.preparation import Progress
 from bancada_hub.console.servers import Phase
+from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.launch.ending import Cause
 from bancada_hub.launch.sizes import SIZES
 from bancada_hub.roles import Role
@@ -150,8 +151,45 @@ SCHEMAS: dict[str, Schema] = {
         terminals=_whole(),
         last_activity=_or_null(_moment("When a kernel or terminal last did anything")),
     ),
-    "UnderWay": _table(project=_text("The slug"), state=_text("", Phase.STARTING.value, Phase.STOPPING.value)),
+    "UnderWay": _table(
+        project=_text("The slug"),
+        state=_text("“waiting”: for a GPU", Phase.STARTING.value, Phase.STOPPING.value, "waiting"),
+    ),
     "EnvironmentReset": _table(project=_text("The slug"), reset=_yes("Whether there was anything to throw away")),
+    "Queue": _table(
+        total=_whole("Cards in service"),
+        free=_whole("Those that nobody has"),
+        holds=_many(reference("Holds")),
+        waits=_many(reference("Waits")),
+        more=_whole("How many more wait"),
+    ),
+    "Holds": _table(
+        request=_whole(),
+        person=_text("The account name; empty for somebody in a project that one is not in"),
+        project=_text("The slug; empty with the person"),
+        cards=_many(_text("A card's UUID")),
+        since=_moment(),
+        until=_moment("Until when at most"),
+        claim_by=_or_null(_moment("Until when they wait for their owner to start; null once a server has them")),
+    ),
+    "Waits": _table(
+        request=_whole(),
+        person=_text("The account name; empty for somebody in a project that one is not in"),
+        project=_text("The slug; empty with the person"),
+        cards=_whole(),
+        memory_bytes=_whole("Least memory of each card"),
+        profile=_text("A MIG size instead of whole cards; empty for whole ones"),
+        purpose=_text("", *(purpose.value for purpose in Purpose)),
+        asked=_moment(),
+        place=_whole("1 is next"),
+        reason=_text("What stands against it now"),
+        change=_text("What would change that"),
+        wait_low_s=_or_null(_whole("One wait in ten is shorter; null where nobody can say")),
+        wait_high_s=_or_null(_whole("One wait in ten is longer")),
+    ),
+    "Asked": _table(
+        message=_MESSAGE, request=_whole("Its number"), granted=_yes("Whether the cards are there already")
+    ),
     "Labs": _table(labs=_many(_table(slug=_text("Its short name"), title=_text()))),
     "Lab": _table(
         slug=_text("Its short name"),

@@ -7,6 +7,7 @@ from tornado.web import Application, StaticFileHandler
 
 from bancada_hub.console.context import Context
 from bancada_hub.console.examination import examine_now
+from bancada_hub.console.gpu_queue import GpuQueue
 from bancada_hub.console.handlers.unknown import ANYTHING_ELSE, Unknown
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.routes import PREFIX
@@ -55,14 +56,16 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         cache_max_age=IDENTITY_CACHE_S,
         allow_token_in_url=False,
     )
+    starts, cards = Starts(hub), Shared(read_inventory)
     return Context(
         launch=LaunchContext.of(installation, store),
         hub=hub,
-        starts=Starts(hub),
+        starts=starts,
         sign_in=sign_in_at_hub,
         environment=skin.environment(TEMPLATES, installation.site),
         examination=Shared(lambda: examine_now(installation.places.data)),
-        cards=Shared(read_inventory),
+        cards=cards,
+        queue=GpuQueue(store, cards, hub, starts),
         vouched=Vouched(sign_in_at_hub.cache),
     )
 

@@ -6,6 +6,7 @@ from jinja2 import Environment
 from jupyterhub.services.auth import HubOAuth
 
 from bancada_hub.console.examination import Outcome
+from bancada_hub.console.gpu_queue import GpuQueue
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.shared import Shared
@@ -27,6 +28,7 @@ class Context:
         environment: The pages' templates.
         examination: The doctor's checks.
         cards: The machine's.
+        queue: The GPU queue.
         vouched: What is kept of the hub's answers to who asks.
         reports: What servers reported last.
     """
@@ -39,4 +41,5 @@ class Context:
     examination: Shared[Outcome]
     cards: Shared[Inventory]
     vouched: Vouched
+    queue: GpuQueue
     reports: Reports = field(default_factory=Reports)

@@ -22,6 +22,7 @@ _ABOUT = {
     "lab": "The lab's slug",
     "person": "The account name",
     "notice": "The notice's number",
+    "request": "the number of a request for GPUs",
 }
 
 

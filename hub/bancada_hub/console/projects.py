@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from bancada_hub.console.context import Context
 from bancada_hub.console.errors import HubAwayError, NoAccountError, NotThereError
+from bancada_hub.console.gpu_choice import GpuChoice, gpu_choices
 from bancada_hub.console.hub import HubServer
 from bancada_hub.console.preparation import Preparation, summarise
 from bancada_hub.console.server_api.reports import Report
@@ -39,6 +40,7 @@ class Card:
         held: What the server holds; None when it does not run.
         report: What the server that runs reported last.
         ended: How the last server ended, when the person did not stop it; None once they started again or know.
+        gpu: What to say of GPUs; None where there are none.
     """
 
     project: projects.Project
@@ -48,6 +50,7 @@ class Card:
     held: servers.HeldServer | None = None
     report: Report | None = None
     ended: ServerEnd | None = None
+    gpu: GpuChoice | None = None
 
     @property
     def short_digest(self) -> str:
@@ -111,6 +114,7 @@ async def work_of(context: Context, records: Records) -> Work:
     views = await asyncio.gather(*(_view(context, name, p.slug, found.get(p.slug)) for p in records.projects))
     offers, held = await asyncio.to_thread(_room, context, records)
     ends = await asyncio.to_thread(read_ends, context.launch.store, records.person.id)
+    gpus = gpu_choices(*await context.queue.board(records.person.id), records.projects)
     cards = tuple(
         Card(
             project=project,
@@ -120,6 +124,7 @@ async def work_of(context: Context, records: Records) -> Work:
             held=held.get(project.id) if server.phase is Phase.RUNNING else None,
             report=report_of(context, name, project.slug, server),
             ended=ends.get(project.id) if server.phase is Phase.STOPPED else None,
+            gpu=None if project.archived_at else gpus.get(project.id),
         )
         for project, server in zip(records.projects, views, strict=True)
     )

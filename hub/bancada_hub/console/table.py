@@ -12,6 +12,7 @@ from bancada_hub.console.handlers import (
     preparation,
     profile,
     projects,
+    queue,
     settings,
     sign_in,
     site,
@@ -20,7 +21,7 @@ from bancada_hub.console.handlers import (
 )
 
 _TOPICS = (
-    *(work, tabs, profile, notices, projects),
+    *(work, tabs, profile, notices, projects, queue),
     *(labs, members, granted),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),

@@ -7,7 +7,7 @@ be read is None, with the reason in `unread`: never 0.
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from bancada_hub.errors import HostError, Told, told
 
@@ -151,16 +151,18 @@ class Inventory:
         set_aside: Those that did not.
         driver: The driver's version.
         reason: Why no card could be read at all.
+        source: Where this was read: `nvml`, or `simulated` for cards that are none.
     """
 
     cards: tuple[Card, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     driver: str | None = None
     reason: Told | None = None
+    source: Literal["nvml", "simulated"] = "nvml"
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs."""
-        shown: dict[str, Any] = {"cards": [card_json(card) for card in self.cards]}
+        shown: dict[str, Any] = {"source": self.source, "cards": [card_json(card) for card in self.cards]}
         if self.reason:
             return {**shown, "reason": self.reason}
         return {**shown, "set_aside": [asdict(each) for each in self.set_aside], "driver": self.driver}

@@ -12,6 +12,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from bancada_hub.roles import Subject
+from bancada_hub.store.database import Store
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow, ServerRow
 
 
@@ -111,6 +112,14 @@ def held(session: Session) -> list[HeldServer]:
         .order_by(ServerRow.begun_at, ServerRow.start_id)
     )
     return [_held(server, person, project) for server, person, project in session.execute(query).all()]
+
+
+def remember_size(store: Store, project_id: int, person_id: int, size: str) -> None:
+    """Remember a size for a member's next start, which begins by itself once a GPU is granted."""
+    with store.write() as session:
+        member = session.get(MemberRow, (project_id, person_id))
+        if member is not None:
+            member.last_size = size
 
 
 def last_size(session: Session, project_id: int, person_id: int) -> str:

@@ -17,8 +17,8 @@ from tests.hub.console.running import Browser, RunningSite, hidden
 PAGE = Path(__file__).parents[3] / "docs" / "developer" / "routes.md"
 PEOPLE = {"researcher": "ana", "project lead": "bia", "lab lead": "leo", "admin": "admin"}
 SIDES = {
-    "own": {"project": "optics", "lab": "light", "person": "ana", "notice": "1"},
-    "foreign": {"project": "secret", "lab": "dark", "person": "rui", "notice": "1"},
+    "own": {"project": "optics", "lab": "light", "person": "ana", "notice": "1", "request": "1"},
+    "foreign": {"project": "secret", "lab": "dark", "person": "rui", "notice": "1", "request": "1"},
 }
 LET_IN = {"GET": {200, 302}, "POST": {400}, "DELETE": {400}}
 """What is sent to change something has a key that no route knows: whoever is let in gets 400, and nothing changes."""

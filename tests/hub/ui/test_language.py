@@ -9,7 +9,7 @@ from jinja2 import Environment, nodes
 from bancada_hub.ui import language
 from tests.hub.ui import messages
 
-SAME_IN_BOTH = {"Site", "Tokens", "GPUs", "Snapshots", "%(n)d s", "%(n)d min", "%(n)d h"}
+SAME_IN_BOTH = {"Site", "Tokens", "GPU", "GPUs", "Snapshots", "%(n)d s", "%(n)d min", "%(n)d h"}
 SAME_IN_BOTH |= {"%(n)d notebook", "%(n)d notebooks", "%(n)d terminal"}
 NAMES = {
     "EN",

@@ -11,6 +11,7 @@ from bancada_hub.console import ends, servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import query_of
 from bancada_hub.console.errors import EngineSilentError, NotNowError, later
+from bancada_hub.console.gpu_choice import MOST_OFFERED
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import (
     Card,
@@ -25,8 +26,11 @@ from bancada_hub.console.projects import (
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.console.server_api.reports import Report
 from bancada_hub.errors import HostError
+from bancada_hub.gpus.asking import Asker
+from bancada_hub.gpus.scheduling.rules import Purpose
+from bancada_hub.gpus.scheduling.values import OnGrant
 from bancada_hub.launch import silence
-from bancada_hub.launch.choices import KINDS, Choices, parse_choices
+from bancada_hub.launch.choices import KINDS, WITHOUT_GPU, Choices, parse_choices
 from bancada_hub.launch.facts import read_facts
 from bancada_hub.launch.plan import plan
 from bancada_hub.launch.room import Offer, check_room
@@ -36,7 +40,12 @@ from bancada_hub.roles import Action
 from bancada_hub.store import server_ends
 from bancada_hub.store.overlays import OverlayKey
 from bancada_hub.store.projects import Project
+from bancada_hub.store.requests import RequestState
+from bancada_hub.store.servers import remember_size
 from bancada_hub.ui.language import Words
+
+WAITING = "waiting"
+"""What a start is while its person waits for the GPU that they asked for."""
 
 
 class ProjectHandler(Handler):
@@ -81,14 +90,28 @@ class Start(ProjectHandler):
     async def post(self, slug: str) -> None:
         """Start the person's server of this project, after the same plan that the spawner makes."""
         records, project = await self.own(slug)
-        choices = parse_choices(self.body)
-        chosen = {"kind": choices.kind} | ({"size": choices.size} if choices.size else {})
+        wanted = self.body.pop("gpu")
+        choices = parse_choices(self.body | {"gpu": wanted if wanted == WITHOUT_GPU else ""})
+        if wanted not in ("", WITHOUT_GPU) and not await self._granted(project, int(wanted), choices):
+            self.done({"project": project.slug, "state": WAITING})
+            return
+        chosen: dict[str, str] = {"kind": choices.kind} | ({"size": choices.size} if choices.size else {})
+        chosen |= {"gpu": WITHOUT_GPU} if choices.gpu else {}
         async with self.recorded(f"project:{project.slug}", **chosen):
             await asyncio.to_thread(_check, self, records, project, choices)
             await self.context.starts.begin(
                 records.person.name, project.slug, {**chosen, "language": self.look.words.tag}
             )
         self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
+
+    async def _granted(self, project: Project, cards: int, choices: Choices) -> bool:
+        """Ask for cards; say whether they are there at once. Otherwise the queue starts the server when they are."""
+        asked = {"cards": cards, "purpose": Purpose.INTERACTIVE.value, "on_grant": OnGrant.START.value}
+        found = await self.context.queue.ask(self.actor, Asker(self.person_name, project.slug), asked)
+        if choices.size:
+            store = self.context.launch.store
+            await asyncio.to_thread(remember_size, store, project.id, found.person_id, choices.size)
+        return found.state is RequestState.GRANTED
 
 
 class Server(ProjectHandler):
@@ -239,6 +262,13 @@ def _activity(report: Report | None) -> dict[str, object] | None:
 
 KIND = Field("kind", "“rescue” starts without the person's changes to the environment", default="work", choices=KINDS)
 SIZE = Field("size", "of the server; without one, that of the start before, else “m”", default="", choices=("", *SIZES))
+GPU = Field(
+    "gpu",
+    "how many GPUs: without enough of them the person waits in the queue, and the server starts by itself; “no” for "
+    "none; without one, what was granted",
+    default="",
+    choices=("", WITHOUT_GPU, *(str(count) for count in range(1, MOST_OFFERED + 1))),
+)
 OWN = Action.WORK_IN_PROJECT
 STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", answer="UnderWay", audit="server.stop")
 
@@ -253,7 +283,11 @@ ROUTES = [
         Start,
         {
             "POST": Rule(
-                OWN, "Start one's own server of a project.", answer="UnderWay", audit="server.start", body=(KIND, SIZE)
+                OWN,
+                "Start one's own server of a project, or wait for the GPUs that it is to have.",
+                answer="UnderWay",
+                audit="server.start",
+                body=(KIND, SIZE, GPU),
             )
         },
     ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.acting import Acting
+from bancada_hub.console.handlers.queue import in_words, moment
 from bancada_hub.console.handlers.work import preparation_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
@@ -56,7 +57,9 @@ class GpusPage(Tab):
     async def get(self) -> None:
         """Show the machine's cards, or why none can be read."""
         _, choice = await self.chosen()
-        self.show(choice, found=await self.context.cards.ask())
+        found = await self.context.cards.ask()
+        board, _ = await self.context.queue.board(self.asker.person.id)
+        self.show(choice, found=found, board=board, in_words=in_words, moment=moment)
 
 
 class ImagesPage(Tab):

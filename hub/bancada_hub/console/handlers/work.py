@@ -9,6 +9,7 @@ from bancada_hub.console import preparation as progress
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.base import Handler
+from bancada_hub.console.handlers.queue import in_words, moment
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
 from bancada_hub.console.routes import Route, Rule
 from bancada_hub.launch import silence
@@ -93,6 +94,9 @@ def _card_part(handler: Handler, card: Card) -> str:
         activity=activity.describe(card.report, datetime.now(UTC), words) if running else None,
         chosen=chosen_size(card.offers),
         ended=ends.describe(card.ended, words) if card.ended else None,
+        gpu=card.gpu,
+        waits=in_words(card.gpu.waits, words) if card.gpu and card.gpu.waits else None,
+        moment=moment,
     )
 
 

@@ -1,0 +1,49 @@
+"""What a project's card on Work says of GPUs: how many are free, one's place in the queue, what is held."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bancada_hub.gpus.board import Board, Holds, Waits, free_for
+from bancada_hub.gpus.broker import Lab
+from bancada_hub.store.projects import Project
+
+MOST_OFFERED = 8
+"""More cards at once are asked for by REST or command line: a longer list would be in everybody's way."""
+
+
+@dataclass(frozen=True)
+class GpuChoice:
+    """GPUs, for one person in one project.
+
+    Args:
+        free: Whole cards that the project could be given now.
+        total: Whole cards that it could be given at all.
+        waits: The person's own place in the queue, when they are in it.
+        holds: The cards that the person has there.
+    """
+
+    free: int
+    total: int
+    waits: Waits | None = None
+    holds: Holds | None = None
+
+    @property
+    def counts(self) -> range:
+        """How many cards are offered beside Start."""
+        return range(1, min(self.total, MOST_OFFERED) + 1)
+
+    @property
+    def usual(self) -> str:
+        """What a start has unless the person chooses otherwise: a card if one is free."""
+        return "1" if self.free else "no"
+
+
+def gpu_choices(board: Board, lab: Lab, projects: Iterable[Project]) -> dict[int, GpuChoice]:
+    """Return what to say of GPUs for each project by number; nothing where there are none."""
+    found = {}
+    for project in projects:
+        free, total = free_for(lab, board, project.id)
+        choice = GpuChoice(free, total, board.own_wait(project.slug), board.own_hold(project.slug))
+        if total or choice.waits or choice.holds:
+            found[project.id] = choice
+    return found

@@ -1,0 +1,168 @@
+"""One look at the queue: what the clock finds, decides and writes, and what is then to be done outside the database.
+
+It looks at what is there, never at what was decided before: whatever a crash cut short, the next look does.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from bancada_hub.errors import Told, told
+from bancada_hub.gpus import broker
+from bancada_hub.gpus.inventory import Inventory
+from bancada_hub.gpus.scheduling.values import Decisions, OnGrant
+from bancada_hub.store import leases, notices, people, projects, servers
+from bancada_hub.store.leases import StoredLease
+from bancada_hub.store.requests import StoredRequest, find_request
+
+FREE_BYTES = 64 * 2**20
+"""Less than this on a card is what the driver keeps without anybody's program: 1 to 20 MiB on cards of 2020 to 2025."""
+
+WORK = "/services/bancada/"
+GPUS = "/services/bancada/gpus"
+
+
+@dataclass(frozen=True)
+class ToStart:
+    """A grant whose owner asked for the server to start by itself."""
+
+    request_id: int
+    person: str
+    project: str
+    language: str
+
+
+@dataclass(frozen=True)
+class ToStop:
+    """A server whose time with its cards is over."""
+
+    request_id: int
+    person: str
+    project: str
+
+
+@dataclass(frozen=True)
+class Todo:
+    """What is to be done outside the database.
+
+    Args:
+        starts: Servers to start.
+        stops: Servers to stop.
+        occupied: Leases whose server has gone while something is still on their cards.
+        moved: Whether anything changed in the queue.
+    """
+
+    starts: tuple[ToStart, ...] = ()
+    stops: tuple[ToStop, ...] = ()
+    occupied: tuple[int, ...] = ()
+    moved: bool = False
+
+
+def settle(
+    session: Session, lab: broker.Lab, inventory: Inventory, now_s: float, stopping: Collection[int] = ()
+) -> Todo:
+    """End what is over, decide, and tell people.
+
+    Args:
+        session: A writing session.
+        lab: The cards and rules.
+        inventory: The cards as they were just read.
+        now_s: The instant.
+        stopping: Leases whose people were told already that their time is over.
+    """
+    held = {row.start_id for row in servers.held(session)}
+    gone = [lease for lease, _ in leases.live_leases(session) if lease.server and lease.server not in held]
+    free = [lease for lease in gone if are_free(inventory, lease.cards)]
+    for lease in free:
+        broker.release(session, lab, lease.request_id, now_s)
+    decisions = broker.decide(session, lab, now_s)
+    announce(session, decisions)
+    live = leases.live_leases(session)
+    over = {end.lease_id: end.reason for end in decisions.ends}
+    stops = [_stop(session, request) for lease, request in live if lease.request_id in over and lease.server in held]
+    for stop in (each for each in stops if each.request_id not in stopping):
+        _tell(session, stop.request_id, over[stop.request_id], notices.WARNING)
+    starts = [_start(session, lease, request) for lease, request in live if _starts_by_itself(lease, request, now_s)]
+    return Todo(
+        tuple(starts),
+        tuple(stops),
+        tuple(lease.request_id for lease in gone if lease not in free),
+        moved=bool(free or decisions.drops or decisions.passed or decisions.grants or decisions.moves),
+    )
+
+
+def announce(session: Session, decisions: Decisions, but: int | None = None) -> None:
+    """Tell people what was decided about their requests.
+
+    Args:
+        session: A writing session.
+        decisions: What was decided.
+        but: A request whose owner is being answered anyway.
+    """
+    for drop in decisions.drops:
+        _tell(session, drop.request_id, drop.reason, notices.WARNING)
+    for passed in decisions.passed:
+        _tell(session, passed.lease_id, passed.reason, notices.WARNING)
+    for grant in decisions.grants:
+        if grant.lease.id != but:
+            _tell_granted(session, grant.lease.id)
+
+
+def are_free(inventory: Inventory, uuids: Collection[str]) -> bool:
+    """Return whether cards are seen with no program and no memory on them; a card that is not seen is not free.
+
+    Args:
+        inventory: The cards as they were just read.
+        uuids: Cards, or MIG instances.
+    """
+    if inventory.source == "simulated":
+        return True
+    used: dict[str, bool] = {}
+    for card in inventory.cards:
+        used[card.uuid] = card.processes != () or _much(card.used_bytes)
+        for part in card.instances:
+            used[part.uuid] = _much(part.used_bytes)
+    return all(not used.get(uuid, True) for uuid in uuids)
+
+
+def _much(used_bytes: int | None) -> bool:
+    return used_bytes is None or used_bytes >= FREE_BYTES
+
+
+def _starts_by_itself(lease: StoredLease, request: StoredRequest, now_s: float) -> bool:
+    waits = lease.claim_by_s is not None and lease.claim_by_s > now_s
+    return waits and request.on_grant == OnGrant.START
+
+
+def _start(session: Session, lease: StoredLease, request: StoredRequest) -> ToStart:
+    person, project = people.get_person(session, request.person_id), projects.get_project(session, request.project_id)
+    return ToStart(lease.request_id, person.name, project.slug, person.language)
+
+
+def _stop(session: Session, request: StoredRequest) -> ToStop:
+    person, project = people.get_person(session, request.person_id), projects.get_project(session, request.project_id)
+    return ToStop(request.id, person.name, project.slug)
+
+
+def _tell_granted(session: Session, request_id: int) -> None:
+    request = find_request(session, request_id)
+    if request is None:
+        return
+    title = projects.get_project(session, request.project_id).title
+    text = (
+        told("Your GPU for %(project)s is there, and it starts now.", project=title)
+        if request.on_grant == OnGrant.START
+        else told("Your GPU for %(project)s is there. Start within a quarter of an hour.", project=title)
+    )
+    new = notices.NewNotice(text, action_label=told("Go to Work"), action_url=WORK)
+    notices.add_notice(session, request.person_id, new)
+
+
+def _tell(session: Session, request_id: int, why: Told, level: str) -> None:
+    request = find_request(session, request_id)
+    if request is not None:
+        title = projects.get_project(session, request.project_id).title
+        text = told("Your GPU for %(project)s: %(why)s", project=title, why=why)
+        new = notices.NewNotice(text, level, action_label=told("Go to GPUs"), action_url=GPUS)
+        notices.add_notice(session, request.person_id, new)
