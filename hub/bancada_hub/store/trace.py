@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import PeopleError
+from bancada_hub.errors import LaunchRefused, PeopleError
 from bancada_hub.roles import Actor
 from bancada_hub.store.database import Store
 from bancada_hub.store.models import AuditRow, LedgerRow
@@ -138,7 +138,7 @@ def refusals(store: Store, actor: Actor, action: str, subject: str) -> Iterator[
     """
     try:
         yield
-    except PeopleError as refused:
+    except (PeopleError, LaunchRefused) as refused:
         with store.write() as session:
             audit(session, Entry(actor, action, subject, REFUSED, {"why": refused.what}))
         raise

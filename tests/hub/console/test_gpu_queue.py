@@ -1,0 +1,114 @@
+"""The GPU queue at a real hub and console, over a stand-in for the driver's library with two cards."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bancada_hub.store import leases
+from bancada_hub.store.trace import Filter, audit_entries
+from tests.hub.console.running import Browser, RunningSite, wait_until
+from tests.standin.nvml.driver import StandInDriver, build, card, scenario, uuid
+
+
+@pytest.fixture(scope="module")
+def two_cards(running: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """The site with a console that sees two idle cards; without any again afterwards."""
+    folder = tmp_path_factory.mktemp("nvml")
+    driver = StandInDriver(build(folder), folder / "scenario.json")
+    driver.write(scenario(card(0), card(1)))
+    running.end("console")
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in driver.environment.items():
+            patched.setenv(name, value)
+        running.start("console")
+    yield running
+    running.end("console")
+    running.start("console")
+
+
+def signed_in(site: RunningSite, name: str) -> Browser:
+    browser = Browser(site)
+    assert browser.sign_in(name).status_code == 200
+    return browser
+
+
+def end_all(site: RunningSite) -> None:
+    """End every lease and request: the servers of these tests only say hello, and hold nothing."""
+    with site.store.write() as session:
+        for lease, _ in leases.live_leases(session):
+            leases.end_lease(session, lease.request_id, lease.granted_s)
+
+
+def state(browser: Browser, slug: str) -> str:
+    found: str = browser.api("GET", f"projects/{slug}/server").json()["state"]
+    return found
+
+
+def test_two_start_with_a_card_and_the_third_waits_sees_why_and_starts_by_itself(two_cards: RunningSite) -> None:
+    ana, bia, leo = (signed_in(two_cards, name) for name in ("ana", "bia", "leo"))
+    work = ana.get("/services/bancada/").text
+    assert "1 GPU (2 of 2 free)" in work
+    try:
+        asked = ana.api("POST", "projects/optics/start", json={"gpu": "1", "size": "s"})
+        assert (asked.status_code, asked.json()["state"]) == (202, "starting")
+        held = bia.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()
+        assert held["granted"]
+        own = next(slug["slug"] for slug in leo.api("GET", "projects").json()["projects"] if slug["personal"])
+        waiting = leo.api("POST", f"projects/{own}/start", json={"gpu": "1"})
+        assert waiting.json() == {"project": own, "state": "waiting"}
+        queue = leo.api("GET", "queue").json()
+        assert (queue["total"], queue["free"], len(queue["holds"])) == (2, 0, 2)
+        (mine,) = queue["waits"]
+        assert (mine["person"], mine["place"], mine["cards"]) == ("leo", 1, 1)
+        assert mine["reason"]
+        page = leo.get("/services/bancada/").text
+        assert "You wait for a GPU: place 1." in page
+        assert "Start now without a GPU" in page
+        assert state(leo, own) == "stopped"
+        gpus = leo.get("/services/bancada/gpus").text
+        assert all(uuid(number) in gpus for number in range(2))
+        assert "until" in gpus
+        assert bia.api("POST", f"queue/{held['request']}/cancel").status_code == 200
+        wait_until(lambda: state(leo, own) == "running", "leo's server started by itself")
+        with two_cards.store.read() as session:
+            row = audit_entries(session, Filter(action="server.start", actor="leo", limit=1))[0]
+        assert (row.origin, row.result) == ("gpu queue", "done")
+        assert "it starts now" in leo.get("/services/bancada/").text
+    finally:
+        end_all(two_cards)
+        for browser, slug in ((ana, "optics"), (leo, own)):
+            browser.api("DELETE", f"projects/{slug}/server")
+
+
+def test_the_same_in_portuguese(two_cards: RunningSite) -> None:
+    ana = signed_in(two_cards, "ana")
+    ana.headers["Accept-Language"] = "pt-BR"
+    assert "(2 de 2 livres)" in ana.get("/services/bancada/").text
+    assert "Ninguém está esperando." in ana.get("/services/bancada/gpus").text
+    refused = ana.api("POST", "projects/optics/gpu", json={"cards": 3})
+    assert refused.status_code == 409, refused.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"cards": 0}, {"cards": -1}, {"cards": True}, {"cards": "1"}, {"cards": 1e9}, {"memory_gib": 999}, {"hours": -2}],
+)
+def test_what_cannot_be_had_is_refused_in_words(two_cards: RunningSite, body: dict[str, object]) -> None:
+    reply = signed_in(two_cards, "ana").api("POST", "projects/optics/gpu", json=body)
+    assert reply.status_code in {400, 409}, reply.text
+    assert reply.json()["message"]
+
+
+def test_nobody_asks_in_a_project_of_others_nor_cancels_what_is_not_theirs(two_cards: RunningSite) -> None:
+    rui, ana = signed_in(two_cards, "rui"), signed_in(two_cards, "ana")
+    assert rui.api("POST", "projects/optics/gpu", json={}).status_code == 404
+    held = ana.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()
+    try:
+        assert rui.api("POST", f"queue/{held['request']}/cancel").status_code == 404
+        theirs = rui.api("GET", "queue").json()["holds"]
+        assert [(each["person"], each["project"]) for each in theirs] == [("", "")], "whose it is stays theirs"
+        assert ana.api("POST", f"queue/{held['request']}/cancel").status_code == 200
+        assert ana.api("POST", f"queue/{held['request']}/cancel").status_code == 404
+        assert ana.api("POST", "queue/99999999999999999999/cancel").status_code == 404
+    finally:
+        end_all(two_cards)
