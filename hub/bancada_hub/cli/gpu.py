@@ -4,7 +4,9 @@ import argparse
 
 from bancada_hub.cli.table import add_verb, rows, say
 from bancada_hub.gpus.inventory import Card, Instance, Inventory, card_json, resolve
-from bancada_hub.gpus.nvml import read_inventory
+from bancada_hub.gpus.simulated import machine_inventory
+from bancada_hub.installation import read_facts
+from bancada_hub.places import Places
 
 GIB = 2**30
 NO_VALUE = "–"  # noqa: RUF001 - the sign that all pages have for it
@@ -28,13 +30,19 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = read_inventory()
+    found = _cards(arguments)
     return say(arguments, found.as_json(), list_words(found))
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    card = resolve(read_inventory(), arguments.uuid)
+    card = resolve(_cards(arguments), arguments.uuid)
     return say(arguments, card_json(card), show_words(card))
+
+
+def _cards(arguments: argparse.Namespace) -> Inventory:
+    """Return the site's cards; without a site those of the machine."""
+    facts = read_facts(Places(arguments.data))
+    return machine_inventory(facts.simulated_gpus if facts else 0)
 
 
 def list_words(found: Inventory) -> str:
@@ -48,7 +56,8 @@ def list_words(found: Inventory) -> str:
     aside = [f"set aside: {each.uuid or f'card {each.index}'}: {each.reason}" for each in found.set_aside]
     remarks = [f"{card.uuid}: {reason}" for card in found.cards for reason in card.health.reasons]
     table = rows(("uuid", "model", "memory", "use", "health"), cells) if cells else "No card can be used."
-    return "\n".join([table, *remarks, *aside, f"driver {found.driver}"])
+    source = "simulated: these cards are none" if found.source == "simulated" else f"driver {found.driver}"
+    return "\n".join([table, *remarks, *aside, source])
 
 
 def show_words(card: Card) -> str:

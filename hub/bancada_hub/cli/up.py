@@ -7,7 +7,7 @@ itself whether it is done, so that the same command goes on after an interruptio
 import argparse
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uv import find_uv_bin
@@ -19,6 +19,7 @@ from bancada_hub.cli.programs import programs
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_port_option, add_site_options, add_yes_option, ask
 from bancada_hub.errors import EngineError, HostError
+from bancada_hub.gpus.simulated import MOST
 from bancada_hub.host import connection, debian, firewall
 from bancada_hub.host.engine import ensure_engine
 from bancada_hub.host.ports import Ports, check_ports
@@ -91,6 +92,8 @@ class Up:
 
     def _engine(self, site: Site) -> Facts:
         known = read_facts(self.places) or Facts(site_id=new_site_id())
+        if self.arguments.simulate_gpus is not None:
+            known = replace(known, simulated_gpus=self.arguments.simulate_gpus)
         if site.engine == "process":
             keep_facts(self.places, known)
             return known
@@ -112,7 +115,14 @@ class Up:
                 connection.client(engine), known.site_id, site.network.subnet or known.subnet or None
             )
             line.outcome = f"{network.name}, {network.subnet}"
-        facts = Facts(known.site_id, engine.host, network.name, network.gateway, network.subnet, bridge=network.bridge)
+        facts = replace(
+            known,
+            engine_host=engine.host,
+            network=network.name,
+            gateway=network.gateway,
+            subnet=network.subnet,
+            bridge=network.bridge,
+        )
         keep_facts(self.places, facts)
         self._firewall(Installation(self.places, site, facts))
         return facts
@@ -205,7 +215,21 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         choices=["docker", "process"],
         help="docker: a container for every server; process: plain processes, without isolation, for trials",
     )
+    parser.add_argument(
+        "--simulate-gpus",
+        type=_cards,
+        metavar="N",
+        help=f"show N cards that are none, up to {MOST}, for trials without a GPU; 0 shows this machine's own again",
+    )
     parser.set_defaults(run=_run)
+
+
+def _cards(text: str) -> int:
+    """Return a number of simulated cards."""
+    if not text.isdecimal() or int(text) > MOST:
+        msg = f"{text!r} is no whole number from 0 to {MOST}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:

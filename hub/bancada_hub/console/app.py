@@ -15,7 +15,7 @@ from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
 from bancada_hub.console.table import ROUTES
 from bancada_hub.console.vouched import Vouched
-from bancada_hub.gpus.nvml import read_inventory
+from bancada_hub.gpus.simulated import machine_inventory
 from bancada_hub.installation import Installation
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.secrets import secret
@@ -56,7 +56,7 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         cache_max_age=IDENTITY_CACHE_S,
         allow_token_in_url=False,
     )
-    starts, cards = Starts(hub), Shared(read_inventory)
+    starts, cards = Starts(hub), Shared(lambda: machine_inventory(installation.facts.simulated_gpus))
     return Context(
         launch=LaunchContext.of(installation, store),
         hub=hub,

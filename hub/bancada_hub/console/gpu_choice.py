@@ -20,12 +20,14 @@ class GpuChoice:
         total: Whole cards that it could be given at all.
         waits: The person's own place in the queue, when they are in it.
         holds: The cards that the person has there.
+        simulated: Whether the cards are none.
     """
 
     free: int
     total: int
     waits: Waits | None = None
     holds: Holds | None = None
+    simulated: bool = False
 
     @property
     def counts(self) -> range:
@@ -38,12 +40,12 @@ class GpuChoice:
         return "1" if self.free else "no"
 
 
-def gpu_choices(board: Board, lab: Lab, projects: Iterable[Project]) -> dict[int, GpuChoice]:
+def gpu_choices(board: Board, lab: Lab, projects: Iterable[Project], *, simulated: bool) -> dict[int, GpuChoice]:
     """Return what to say of GPUs for each project by number; nothing where there are none."""
     found = {}
     for project in projects:
         free, total = free_for(lab, board, project.id)
-        choice = GpuChoice(free, total, board.own_wait(project.slug), board.own_hold(project.slug))
+        choice = GpuChoice(free, total, board.own_wait(project.slug), board.own_hold(project.slug), simulated)
         if total or choice.waits or choice.holds:
             found[project.id] = choice
     return found

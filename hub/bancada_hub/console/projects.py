@@ -114,7 +114,8 @@ async def work_of(context: Context, records: Records) -> Work:
     views = await asyncio.gather(*(_view(context, name, p.slug, found.get(p.slug)) for p in records.projects))
     offers, held = await asyncio.to_thread(_room, context, records)
     ends = await asyncio.to_thread(read_ends, context.launch.store, records.person.id)
-    gpus = gpu_choices(*await context.queue.board(records.person.id), records.projects)
+    board, lab = await context.queue.board(records.person.id)
+    gpus = gpu_choices(board, lab, records.projects, simulated=context.launch.simulated_cards)
     cards = tuple(
         Card(
             project=project,

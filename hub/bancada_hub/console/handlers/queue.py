@@ -11,6 +11,7 @@ from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.gpus.asking import Asker
 from bancada_hub.gpus.board import Board, Holds, Waits
+from bancada_hub.gpus.scheduling.forecast import Range
 from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.gpus.scheduling.values import OnGrant
 from bancada_hub.roles import Action
@@ -87,14 +88,14 @@ class CancelRequest(Acting):
 
 def in_words(waits: Waits, words: Words) -> WaitText:
     """Return what a person is told of their place."""
-    wait = waits.wait
-    return WaitText(
-        words.gettext(told("%(low)s to %(high)s", low=words.duration(wait.low_s), high=words.duration(wait.high_s)))
-        if wait
-        else "",
-        words.gettext(waits.reason),
-        words.gettext(waits.change),
-    )
+    return WaitText(_range(waits.wait, words), words.gettext(waits.reason), words.gettext(waits.change))
+
+
+def _range(wait: Range | None, words: Words) -> str:
+    if wait is None:
+        return ""
+    low, high = words.duration(wait.low_s), words.duration(wait.high_s)
+    return low if low == high else words.gettext(told("%(low)s to %(high)s", low=low, high=high))
 
 
 def board_json(board: Board, words: Words) -> dict[str, object]:
