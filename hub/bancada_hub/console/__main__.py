@@ -45,7 +45,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     # xheaders: only the site's proxy can reach this port, and it says who really asks, and whether by https.
     server = HTTPServer(make_app(context), xheaders=True, max_body_size=LARGEST_BODY_BYTES)
     watch = NoticeWatch(store)
-    api = make_server_api(ServerApi(store, context.hub, context.sign_in, context.reports, watch))
+    api = make_server_api(ServerApi(store, context.hub, context.sign_in, context.reports, watch, context.cards))
     # No xheaders: servers ask here directly, and may write what they like into a header.
     inner = HTTPServer(api, max_body_size=LARGEST_REPORT_BYTES)
     ports = Ports.from_base(installation.site.port)

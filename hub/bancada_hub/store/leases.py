@@ -127,6 +127,17 @@ def grant_for(session: Session, pair: tuple[int, int], now_s: float) -> StoredLe
     return _stored(row) if row else None
 
 
+def cards_held(session: Session, pair: tuple[int, int]) -> tuple[str, ...]:
+    """Return the cards that a server holds, of a person in a project."""
+    query = (
+        select(LeaseRow.cards)
+        .join(RequestRow, RequestRow.id == LeaseRow.request_id)
+        .where(RequestRow.project_id == pair[0], RequestRow.person_id == pair[1])
+        .where(LeaseRow.ended_s.is_(None), LeaseRow.server != "")
+    )
+    return tuple(uuid for cards in session.scalars(query) for uuid in cards)
+
+
 def ended_lengths(session: Session, most: int = 2000) -> list[tuple[int, dict[str, object], float]]:
     """Return the project, the shape and the length in seconds of leases that have ended, the newest last.
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from jupyterhub.services.auth import HubOAuth
@@ -30,14 +30,18 @@ from bancada_hub.console.server_api.identity import ServerIdentity, find_server,
 from bancada_hub.console.server_api.notices import NoticeWatch
 from bancada_hub.console.server_api.refusals import BadContractError
 from bancada_hub.console.server_api.reports import Reports
+from bancada_hub.console.shared import Shared
 from bancada_hub.errors import BancadaError
+from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.launch.facts import IMAGE
 from bancada_hub.roles import Actor
-from bancada_hub.store import catalog, notices
+from bancada_hub.store import catalog, leases, notices
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
 
 RESTART = "Stop the project and start it again."
+CARDS_RECENT_S = 600.0
+"""Names of cards do not change."""
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
 Shape = TypeVar("Shape")
 
@@ -54,6 +58,7 @@ class ServerApi:
         sign_in: Asks the hub whose a token is.
         reports: What servers reported last.
         watch: Waits for notices.
+        cards: The machine's.
     """
 
     store: Store
@@ -61,6 +66,7 @@ class ServerApi:
     sign_in: HubOAuth
     reports: Reports
     watch: NoticeWatch
+    cards: Shared[Inventory]
 
 
 class ServerHandler(RequestHandler):
@@ -125,7 +131,11 @@ class ServerHandler(RequestHandler):
 
     async def facts(self) -> dict[str, object]:
         """Return what the site knows of this server's project."""
-        return asdict(await asyncio.to_thread(project_facts, self.api.store, self.server))
+        uuids = await asyncio.to_thread(cards_of, self.api.store, self.server)
+        found = await self.api.cards.recent(CARDS_RECENT_S) if uuids else None
+        names = {card.uuid: card.model or card.uuid for card in found.cards} if found else {}
+        facts = await asyncio.to_thread(project_facts, self.api.store, self.server)
+        return asdict(replace(facts, gpus=tuple(names.get(uuid, uuid) for uuid in uuids)))
 
 
 class Project(ServerHandler):
@@ -208,6 +218,12 @@ class Unknown(ServerHandler):
     async def prepare(self) -> None:
         """Say so, whoever asks."""
         raise NotThereError
+
+
+def cards_of(store: Store, server: ServerIdentity) -> tuple[str, ...]:
+    """Return the UUIDs of the cards that a server holds."""
+    with store.read() as session:
+        return leases.cards_held(session, (server.project.id, server.person_id))
 
 
 def project_facts(store: Store, server: ServerIdentity) -> ProjectFacts:
