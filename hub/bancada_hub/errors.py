@@ -31,6 +31,7 @@ __all__ = [
     "Told",
     "joined",
     "told",
+    "told_exactly",
 ]
 
 
@@ -53,6 +54,18 @@ def told(template: str, /, **values: object) -> Told:
     """
     made = Told(template % values if values else template)
     made.template, made.values = template, values
+    return made
+
+
+def told_exactly(sentence: str, otherwise: Told | None) -> Told:
+    """Return an English sentence that came from elsewhere, which a page in another language says more generally.
+
+    Args:
+        sentence: In English.
+        otherwise: What it amounts to; None says it as it is in every language.
+    """
+    made = Told(sentence)
+    made.template, made.values = (otherwise.template, otherwise.values) if otherwise else (sentence, {})
     return made
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from jupyter_server.serverapp import ServerApp
 
-from bancada.contract import KIND_VARIABLE, PLACES, PROJECT_VARIABLE, SITE_API_VARIABLE
+from bancada.contract import KIND_VARIABLE, LANGUAGE_VARIABLE, PLACES, PROJECT_VARIABLE, SITE_API_VARIABLE
 from bancada.server.activity import measure_activity
 from bancada.server.sessions import end_sessions
 from bancada.server.site_client import SiteClient
@@ -29,7 +29,7 @@ def _load_jupyter_server_extension(app: ServerApp) -> None:
     if not address or not token:
         app.log.info("No site: %s is not set.", SITE_API_VARIABLE)
         return
-    client = SiteClient(address, token)
+    client = SiteClient(address, token, os.environ.get(LANGUAGE_VARIABLE, ""))
     kind = os.environ.get(KIND_VARIABLE, "work")
     settings[LINK] = SiteLink(client, lambda: measure_activity(app), kind, lambda: end_sessions(app))
     app.web_app.add_handlers(".*$", routes(settings["base_url"]))  # type: ignore[no-untyped-call]

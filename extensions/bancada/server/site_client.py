@@ -45,11 +45,16 @@ class SiteClient:
     Args:
         address: The server API, such as http://10.89.0.1:8004/api/v1.
         token: The server's own token.
+        language: In which the site says why it refuses something.
     """
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, language: str = "") -> None:
         self._address = address.rstrip("/")
-        self._headers = {"Authorization": f"token {token}", CONTRACT_HEADER: str(CONTRACT)}
+        self._headers = {
+            "Authorization": f"token {token}",
+            CONTRACT_HEADER: str(CONTRACT),
+            "Accept-Language": language or "en",
+        }
         # An own client: one that waits for notices must not keep Jupyter's own requests waiting.
         self._http = SimpleAsyncHTTPClient(force_instance=True, max_clients=8)
 

@@ -162,10 +162,15 @@ class Inventory:
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs."""
-        shown: dict[str, Any] = {"source": self.source, "cards": [card_json(card) for card in self.cards]}
+        shown: dict[str, Any] = {"cards": [card_json(card) for card in self.cards]}
         if self.reason:
             return {**shown, "reason": self.reason}
-        return {**shown, "set_aside": [asdict(each) for each in self.set_aside], "driver": self.driver}
+        return {
+            "source": self.source,
+            **shown,
+            "set_aside": [asdict(each) for each in self.set_aside],
+            "driver": self.driver,
+        }
 
 
 def card_json(card: Card) -> dict[str, Any]:

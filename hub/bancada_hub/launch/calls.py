@@ -32,7 +32,7 @@ def check_answers(host: str) -> None:
         docker.APIClient(base_url=host, version="auto", timeout=ANSWER_S).close()  # it asks for the version
     except (DockerException, RequestException) as error:
         msg = told("The container engine does not answer, so nothing starts. What is running goes on.")
-        raise EngineError(msg, fix="Run: ./bancada doctor") from error
+        raise EngineError(msg, fix=told("Run: ./bancada doctor")) from error
 
 
 class EngineCalls:
@@ -73,12 +73,12 @@ class EngineCalls:
         try:
             return call(self._client())
         except APIError as error:
-            msg = f"The container engine refused: {error.explanation or error}"
-            raise EngineError(msg, fix="Run: ./bancada doctor") from error
+            msg = told("The container engine refused: %(why)s", why=error.explanation or error)
+            raise EngineError(msg, fix=told("Run: ./bancada doctor")) from error
         except (DockerException, RequestException) as error:
             self._local.client = None
-            msg = f"The container engine at {self.host} does not answer: {error}"
-            raise EngineError(msg, fix="Run: ./bancada doctor") from error
+            msg = told("The container engine at %(host)s does not answer: %(why)s", host=self.host, why=error)
+            raise EngineError(msg, fix=told("Run: ./bancada doctor")) from error
 
     def _client(self) -> docker.DockerClient:
         client: docker.DockerClient | None = getattr(self._local, "client", None)

@@ -159,7 +159,7 @@ def verify_image(client: docker.DockerClient, plan: LaunchPlan) -> None:
     Raises:
         LaunchRefused: It is missing, or somebody moved the tag.
     """
-    ask = "Ask an administrator to run ./bancada up, which builds it again."
+    ask = told("Ask an administrator to run ./bancada up, which builds it again.")
     try:
         client.images.get(plan.image_digest)
     except ImageNotFound as error:

@@ -10,7 +10,7 @@ import docker
 from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
-from bancada_hub.errors import EngineError
+from bancada_hub.errors import EngineError, Told, told
 from bancada_hub.launch.names import ROLE_LABEL, SITE_LABEL, bridge_name, network_name
 
 Subnet = ipaddress.IPv4Network
@@ -54,8 +54,10 @@ def ensure_network(client: docker.DockerClient, site_id: str, subnet: str | None
         except APIError as error:
             # Another site took it meanwhile, or a route of a kind that /proc/net/route does not show overlaps.
             refused = str(error.explanation)
-    msg = f"No bridge could be made for this site: {refused or 'no free subnet was found'}."
-    raise EngineError(msg, fix="Set network.subnet in bancada.toml to a free private network, such as 10.89.7.0/24.")
+    why = refused or told("no free subnet was found")
+    msg = told("No bridge could be made for this site: %(why)s.", why=why)
+    fix = told("Set network.subnet in bancada.toml to a free private network, such as 10.89.7.0/24.")
+    raise EngineError(msg, fix=fix)
 
 
 def free_subnets(taken: Iterable[Subnet], most: int = 8) -> Iterator[Subnet]:
@@ -108,16 +110,17 @@ def _create(client: docker.DockerClient, site_id: str, subnet: Subnet) -> Networ
 
 def _existing(attributes: dict[str, Any], site_id: str, subnet: str | None) -> Network:
     name, pool = attributes["Name"], attributes["IPAM"]["Config"][0]
-    trouble = ""
+    trouble: Told | None = None
     if (attributes.get("Labels") or {}).get(SITE_LABEL) != site_id:
-        trouble = "was not made by this site"
+        trouble = told("The bridge %(name)s was not made by this site.", name=name)
     elif (attributes.get("Options") or {}).get("com.docker.network.bridge.enable_icc") != "false":
-        trouble = "lets containers reach each other"
+        trouble = told("The bridge %(name)s lets containers reach each other.", name=name)
     elif subnet and pool["Subnet"] != subnet:
-        trouble = f"has the subnet {pool['Subnet']}, while bancada.toml says {subnet}"
+        words = {"name": name, "has": pool["Subnet"], "subnet": subnet}
+        trouble = told("The bridge %(name)s has the subnet %(has)s, while bancada.toml says %(subnet)s.", **words)
     if trouble:
-        msg = f"The bridge {name} {trouble}."
-        raise EngineError(msg, fix=f"Stop the servers on it, run: docker network rm {name}; then: ./bancada up")
+        fix = told("Stop the servers on it, run: docker network rm %(name)s; then: ./bancada up", name=name)
+        raise EngineError(trouble, fix=fix)
     # Bridges of earlier releases have the interface that the engine named.
     bridge = (attributes.get("Options") or {}).get(_INTERFACE) or f"br-{attributes['Id'][:12]}"
     return Network(name, pool["Gateway"], pool["Subnet"], bridge)

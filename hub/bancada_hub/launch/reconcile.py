@@ -224,7 +224,7 @@ def _client(host: str) -> Iterator[docker.DockerClient | None]:
             yield client
     except (DockerException, RequestException) as error:
         msg = told("The container engine does not answer.")
-        raise EngineError(msg, fix="Run: ./bancada doctor") from error
+        raise EngineError(msg, fix=told("Run: ./bancada doctor")) from error
 
 
 def _of_engine(

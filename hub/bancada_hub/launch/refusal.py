@@ -5,7 +5,17 @@ import logging
 from jupyterhub.spawner import SpawnException
 
 from bancada.contract import StartFailure
-from bancada_hub.errors import BancadaError, EngineError, HostError, LaunchRefused, Reader, StoreError, Told, told
+from bancada_hub.errors import (
+    BancadaError,
+    EngineError,
+    HostError,
+    LaunchRefused,
+    Reader,
+    StoreError,
+    Told,
+    told,
+    told_exactly,
+)
 from bancada_hub.launch.reasons import Reason
 from bancada_hub.ui.language import Words, words
 
@@ -33,10 +43,7 @@ _INSIDE = {
 
 def refused_inside(failure: StartFailure) -> LaunchRefused:
     """Return the refusal for a check that failed inside: its own sentence, or in another language one of its kind."""
-    what = Told(failure.sentence)
-    general = _INSIDE.get(failure.reason)
-    what.template, what.values = (general or what), {}
-    return LaunchRefused(what, reason=failure.reason)
+    return LaunchRefused(told_exactly(failure.sentence, _INSIDE.get(failure.reason)), reason=failure.reason)
 
 
 def spawn_exception(error: BancadaError, language: object = "") -> SpawnException:

@@ -6,7 +6,7 @@ import time
 import docker
 from docker.errors import APIError, NotFound
 
-from bancada_hub.errors import EngineError
+from bancada_hub.errors import EngineError, told
 from bancada_hub.launch.names import START_LABEL
 
 STOP_S = 10
@@ -62,8 +62,8 @@ def remove_container(client: docker.DockerClient, container: str) -> None:
         except NotFound:
             return
         time.sleep(0.05)
-    msg = f"The container {container[:12]} could not be removed within {GONE_WITHIN_S:.0f} s."
-    raise EngineError(msg, fix=f"Run: docker rm -f {container[:12]}")
+    msg = told("The container %(id)s could not be removed within %(n)s s.", id=container[:12], n=round(GONE_WITHIN_S))
+    raise EngineError(msg, fix=told("Run: docker rm -f %(id)s", id=container[:12]))
 
 
 def remove_volumes(client: docker.DockerClient, labels: dict[str, str]) -> set[str]:

@@ -8,7 +8,7 @@ import errno
 import os
 import struct
 
-from bancada_hub.errors import HostError
+from bancada_hub.errors import HostError, told
 
 ATTRIBUTE = "system.posix_acl_default"
 _VERSION = struct.pack("<I", 2)
@@ -50,7 +50,6 @@ def share_with_group(directory: int, path: str) -> None:
     except OSError as error:
         if error.errno != errno.ENOTSUP:
             raise
-        msg = f"The file system of {path} has no access control lists, which shared folders need."
-        raise HostError(
-            msg, fix="Mount it with the option acl, or move the data directory to one that has them."
-        ) from None
+        msg = told("The file system of %(path)s has no access control lists, which shared folders need.", path=path)
+        fix = told("Mount it with the option acl, or move the data directory to one that has them.")
+        raise HostError(msg, fix=fix) from None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bancada_hub.errors import HostError
+from bancada_hub.errors import HostError, told
 
 PARENT_MODE = 0o711
 """People pass through, and see no names."""
@@ -93,14 +93,17 @@ def _enter(parent: int, name: str, path: Path, owner: Owner) -> int:
 
 
 def _no_directory(path: Path) -> HostError:
-    kind = "a symbolic link" if path.is_symlink() else "not a directory"
+    kind = told("a symbolic link") if path.is_symlink() else told("not a directory")
     return HostError(
-        f"{path} is {kind}; Bancada keeps a directory there.", fix=f"Look at it, then move it away: {path}"
+        told("%(path)s is %(kind)s; Bancada keeps a directory there.", path=path, kind=kind),
+        fix=told("Look at it, then move it away: %(path)s", path=path),
     )
 
 
 def _check_owner(found: os.stat_result, path: Path, owner: Owner) -> None:
     if found.st_uid == owner.uid:
         return
-    msg = f"{path} belongs to uid {found.st_uid}; it must belong to uid {owner.uid}."
-    raise HostError(msg, fix=f"If it is theirs, run: chown -R --no-dereference {owner.uid}:{owner.gid} {path}")
+    words = {"path": path, "found": found.st_uid, "uid": owner.uid, "gid": owner.gid}
+    msg = told("%(path)s belongs to uid %(found)s; it must belong to uid %(uid)s.", **words)
+    fix = told("If it is theirs, run: chown -R --no-dereference %(uid)s:%(gid)s %(path)s", **words)
+    raise HostError(msg, fix=fix)

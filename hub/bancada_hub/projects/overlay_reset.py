@@ -10,7 +10,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from bancada_hub.errors import HostError
+from bancada_hub.errors import HostError, told
 from bancada_hub.places import Places
 from bancada_hub.store.database import Store
 from bancada_hub.store.overlays import OverlayKey, holder
@@ -37,8 +37,8 @@ def reset_overlay(store: Store, places: Places, key: OverlayKey, uid: int) -> bo
     aside = folder.with_name(f"{ASIDE}{secrets.token_hex(6)}")
     with store.write() as session:  # no server can begin to hold it until this transaction ends
         if holder(session, key) is not None:
-            msg = "The environment is in use: a server of yours runs on it."
-            raise HostError(msg, fix="Stop the server, then reset.")
+            msg = told("The environment is in use: a server of yours runs on it.")
+            raise HostError(msg, fix=told("Stop the server, then reset."))
         if not _move_aside(folder, aside):
             return False
     threading.Thread(target=shutil.rmtree, args=(aside, True), name="reset-overlay").start()

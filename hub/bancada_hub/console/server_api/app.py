@@ -31,15 +31,17 @@ from bancada_hub.console.server_api.notices import NoticeWatch
 from bancada_hub.console.server_api.refusals import BadContractError
 from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.shared import Shared
-from bancada_hub.errors import BancadaError
+from bancada_hub.errors import BancadaError, told, told_exactly
 from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.launch.facts import IMAGE
 from bancada_hub.roles import Actor
 from bancada_hub.store import catalog, leases, notices
 from bancada_hub.store.database import Store
 from bancada_hub.store.trace import DONE, REFUSED, Entry, audit
+from bancada_hub.ui import language
 
-RESTART = "Stop the project and start it again."
+RESTART = told("Stop the project and start it again.")
+OTHER_RELEASE = told("This server and the site are of releases of Bancada that do not speak with each other.")
 CARDS_RECENT_S = 600.0
 """Names of cards do not change."""
 UPGRADE_REQUIRED, BAD_REQUEST = 426, 400
@@ -97,7 +99,9 @@ class ServerHandler(RequestHandler):
         problem = contract_problem(header)
         if problem:
             known = header is not None and header.isdigit()
-            raise BadContractError(problem, status=UPGRADE_REQUIRED if known else BAD_REQUEST, fix=RESTART)
+            raise BadContractError(
+                told_exactly(problem, OTHER_RELEASE), status=UPGRADE_REQUIRED if known else BAD_REQUEST, fix=RESTART
+            )
         token = token_of(self.request.headers.get("Authorization", ""))
         person, slug = await server_of_token(self.api.sign_in, token)
         self.server = await asyncio.to_thread(find_server, self.api.store, person, slug)
@@ -107,9 +111,10 @@ class ServerHandler(RequestHandler):
         try:
             return parse(json.loads(self.request.body or b"null"))
         except ContractError as error:
-            raise BadContractError(f"The body is not what was agreed on: {error}.", status=BAD_REQUEST) from error
+            what = told("The body is not what was agreed on: %(why)s.", why=error)
+            raise BadContractError(what, status=BAD_REQUEST) from error
         except ValueError as error:
-            raise BadContractError("The body is not JSON.", status=BAD_REQUEST) from error
+            raise BadContractError(told("The body is not JSON."), status=BAD_REQUEST) from error
 
     def send(self, value: object, status: int = 200) -> None:
         """Answer with JSON."""
@@ -118,11 +123,13 @@ class ServerHandler(RequestHandler):
         self.finish(json.dumps(value, ensure_ascii=False))
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:  # noqa: ANN401 - tornado's signature
-        """Tell an error as {status, message, fix}."""
+        """Tell an error as {status, message, fix}, in the language that the server's pages are in."""
         error = kwargs.get("exc_info", (None, None, None))[1]
         answer = answer_for(error, status_code)
         status = getattr(error, "status", answer.status) if isinstance(error, BancadaError) else answer.status
-        self.send({"status": status, "message": answer.message, "fix": answer.fix}, status)
+        said = language.words(language.choose("", self.request.headers.get("Accept-Language", "")))
+        message, fix = (said.gettext(text) if text else "" for text in (answer.message, answer.fix))
+        self.send({"status": status, "message": message, "fix": fix}, status)
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:  # noqa: ANN401 - tornado's signature
         """Log faults; an error of ours is an answer."""

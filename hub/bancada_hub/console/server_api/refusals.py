@@ -6,7 +6,7 @@ BancadaError
 └── BadContractError     a server of a release that this site does not speak with, or a body of another shape
 """
 
-from bancada_hub.errors import BancadaError, Reader
+from bancada_hub.errors import BancadaError, Reader, told
 
 
 class NoServerTokenError(BancadaError):
@@ -17,8 +17,8 @@ class NoServerTokenError(BancadaError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This address takes the token of a running server, and no other.",
-            fix="Stop the project and start it again.",
+            told("This address takes the token of a running server, and no other."),
+            fix=told("Stop the project and start it again."),
         )
 
 
@@ -30,8 +30,8 @@ class NotInProjectError(BancadaError):
 
     def __init__(self) -> None:
         super().__init__(
-            "You are not in this project any more, or your account is switched off.",
-            fix="Save your work and ask the project's lead.",
+            told("You are not in this project any more, or your account is switched off."),
+            fix=told("Save your work and ask the project's lead."),
         )
 
 
