@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bancada_hub.errors import BancadaError
+from bancada_hub.amounts import Bytes
+from bancada_hub.errors import BancadaError, Told, joined, told, told_exactly
 from bancada_hub.host import connection
 from bancada_hub.host.checks import Check
 from bancada_hub.host.firewall import Firewall
@@ -16,8 +17,8 @@ from bancada_hub.store import catalog, trace
 from bancada_hub.store.database import open_store
 from bancada_images.layout import verify_layout
 
-LEAST_FREE_GIB = 5
-"""GiB; the base, the server environment and one image took 2.4 GiB on Debian 12, and an update needs them twice."""
+LEAST_FREE_BYTES = Bytes(5 * 2**30)
+"""The base, the server environment and one image took 2.4 GiB on Debian 12, and an update needs them twice."""
 
 
 def examine(data: Path) -> Iterator[Check]:
@@ -40,9 +41,9 @@ def _failed(name: str, error: BancadaError) -> Check:
 
 
 def _disk(installation: Installation) -> Iterator[Check]:
-    free = shutil.disk_usage(installation.places.data).free / 1024**3
-    detail = f"{free:.1f} GiB are free at {installation.places.data}; {LEAST_FREE_GIB} GiB are advised"
-    yield Check("disk", free >= LEAST_FREE_GIB, detail, "Free some space: a build and people's files need it.")
+    free, path = Bytes(shutil.disk_usage(installation.places.data).free), installation.places.data
+    detail = told("%(free)s are free at %(path)s; %(least)s are advised", free=free, path=path, least=LEAST_FREE_BYTES)
+    yield Check("disk", free >= LEAST_FREE_BYTES, detail, told("Free some space: a build and people's files need it."))
 
 
 def _database(installation: Installation) -> Iterator[Check]:
@@ -53,17 +54,22 @@ def _database(installation: Installation) -> Iterator[Check]:
 def _record(installation: Installation) -> Iterator[Check]:
     with open_store(installation.site, installation.places).read() as session:
         problems, last = trace.verify(session), trace.audit_entries(session, trace.Filter(limit=1))
-    detail = f"the record of changes is whole; its last hash is {last[0].hash}" if last else "no change is recorded yet"
-    fix = "Somebody changed the table audit by hand. Compare it with a backup, and find out who can write the database."
-    yield Check("audit", not problems, " ".join(problems[:3]) or detail, fix)
+    whole = told("the record of changes is whole; its last hash is %(hash)s", hash=last[0].hash if last else "")
+    detail = joined(*problems[:3]) if problems else whole if last else told("no change is recorded yet")
+    mend = told("Somebody changed the table audit by hand.")
+    look = told("Compare it with a backup, and find out who can write the database.")
+    yield Check("audit", not problems, detail, joined(mend, look))
 
 
 def _engine(installation: Installation) -> Iterator[Check]:
     if installation.site.engine == "process":
-        yield Check("engine", ok=True, detail="process engine: no containers, no isolation between people")
+        detail = told("process engine: no containers, no isolation between people")
+        yield Check("engine", ok=True, detail=detail)
         return
     engine = connection.find_engine(host=installation.facts.engine_host)
-    yield Check("engine", ok=True, detail=f"Docker {engine.version} at {engine.host}")
+    yield Check(
+        "engine", ok=True, detail=told("Docker %(version)s at %(host)s", version=engine.version, host=engine.host)
+    )
     yield from probe_engine(engine, installation.places.cache)
 
 
@@ -71,36 +77,43 @@ def _firewall(installation: Installation) -> Iterator[Check]:
     if installation.site.engine == "process":
         return
     if Firewall.of(installation).in_force():
-        yield Check("firewall", ok=True, detail="the rules that keep servers apart are in force")
+        yield Check("firewall", ok=True, detail=told("the rules that keep servers apart are in force"))
         return
-    detail = "The rules that keep servers apart are not in force: another program may have flushed them"
-    yield Check("firewall", ok=False, detail=detail, fix="Run ./bancada up, and let that program spare our table.")
+    detail = told("The rules that keep servers apart are not in force: another program may have flushed them")
+    fix = told("Run ./bancada up, and let that program spare our table.")
+    yield Check("firewall", ok=False, detail=detail, fix=fix)
 
 
 def _programs(installation: Installation) -> Iterator[Check]:
     states = services_for(installation.facts.site_id, installation.places.site).status()
     for name in ("proxy", "hub", "console"):
         running = any(state.name == name and state.running for state in states)
-        yield Check(
-            name, running, "runs" if running else "does not run", f"Run ./bancada up; see ./bancada logs {name}"
-        )
-    status = answer(installation.site, "/hub/login")
-    detail = f"{installation.site.url} {'answers' if status else 'does not answer'}"
-    yield Check("login-page", status == 200, detail, "Run ./bancada up")
+        detail = told("runs") if running else told("does not run")
+        yield Check(name, running, detail, told("Run ./bancada up; see ./bancada logs %(name)s", name=name))
+    status, url = answer(installation.site, "/hub/login"), installation.site.url
+    detail = told("%(url)s answers", url=url) if status else told("%(url)s does not answer", url=url)
+    yield Check("login-page", status == 200, detail, told("Run ./bancada up"))
 
 
 def _images(installation: Installation) -> Iterator[Check]:
     with open_store(installation.site, installation.places).read() as session:
         revisions = catalog.published_revisions(session)
     if not revisions:
-        yield Check("images", ok=False, detail="No image is ready yet", fix="Run ./bancada up and let it finish.")
+        fix = told("Run ./bancada up and let it finish.")
+        yield Check("images", ok=False, detail=told("No image is ready yet"), fix=fix)
     for revision in revisions:
         for tree in (revision.built.lower, revision.built.server_environment):
             wrong = verify_layout(installation.places.lowers / tree) if installation.site.engine == "docker" else []
-            detail = f"{revision.image_title}: {tree} is as it was built"
-            if wrong:
-                detail = f"{revision.image_title}: {tree} has changed on disk: {'; '.join(wrong[:3])}"
-            yield Check(f"image-{revision.image_key}", not wrong, detail, "Run ./bancada up, which lays it out again.")
+            fix = told("Run ./bancada up, which lays it out again.")
+            yield Check(f"image-{revision.image_key}", not wrong, _tree(revision.image_title, tree, wrong), fix)
+
+
+def _tree(image: str, tree: str, wrong: list[str]) -> Told:
+    """Return what was found of a tree on disk; the paths are named in English alone."""
+    if not wrong:
+        return told("%(image)s: %(tree)s is as it was built", image=image, tree=tree)
+    changed = told("%(image)s: %(tree)s has changed on disk", image=image, tree=tree)
+    return told_exactly(f"{changed}: {'; '.join(wrong[:3])}", changed)
 
 
 CHECKS: dict[str, Callable[[Installation], Iterator[Check]]] = {

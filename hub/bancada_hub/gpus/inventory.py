@@ -230,11 +230,12 @@ def resolve(inventory: Inventory, wanted: str) -> Card:
     found = exact or (list(dict.fromkeys(prefixed)) if len(asked) >= LEAST_PREFIX else [])
     if len(found) == 1:
         return found[0]
-    there = ", ".join(card.uuid for card in inventory.cards) or "none"
+    there = ", ".join(card.uuid for card in inventory.cards) or "–"
     if found:
-        raise HostError(told("More than one card begins with %(uuid)s.", uuid=wanted), fix=f"Give more of it: {there}")
+        several = told("More than one card begins with %(uuid)s.", uuid=wanted)
+        raise HostError(several, fix=told("Give more of it: %(there)s", there=there))
     what = told("There is no card %(uuid)s.", uuid=wanted)
-    raise HostError(what, fix=str(inventory.reason) if inventory.reason else f"The cards are: {there}")
+    raise HostError(what, fix=inventory.reason or told("The cards are: %(there)s", there=there))
 
 
 def _beginnings(name: str, length: int) -> tuple[str, str]:

@@ -12,13 +12,13 @@ import requests
 from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
-from bancada_hub.errors import EngineError
+from bancada_hub.errors import EngineError, Told, told
 from bancada_hub.host import daemon
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 HOST_VARIABLE = "DOCKER_HOST"
 ANSWER_WITHIN_S = 10
-END_IT = "End it, then run the same command again: kill -9 $(cat /var/run/docker.pid)"
+END_IT = told("End it, then run the same command again: kill -9 $(cat /var/run/docker.pid)")
 
 
 class EngineMissing(EngineError):  # noqa: N818 - an outcome that callers tell apart, not a fault
@@ -135,35 +135,35 @@ def _check_socket(host: str, timeout_s: int) -> None:
         except TimeoutError as error:
             raise _silent(host, timeout_s) from error
         except PermissionError as error:
-            raise EngineError(
-                f"This user may not use the container engine's socket {path}.", fix="Run it as root: sudo ./bancada …"
-            ) from error
+            what = told("This user may not use the container engine's socket %(path)s.", path=path)
+            raise EngineError(what, fix=told("Run it as root: sudo ./bancada …")) from error
         except OSError as error:
             why = {
-                errno.ENOENT: "there is no such socket",
-                errno.ECONNREFUSED: "the socket is left over: nothing listens on it",
+                errno.ENOENT: told("there is no such socket"),
+                errno.ECONNREFUSED: told("the socket is left over: nothing listens on it"),
             }.get(error.errno or 0, os.strerror(error.errno or 0))
-            raise EngineMissing(f"No container engine at {path}: {why}.", fix=_start_it(host)) from error
+            what = told("No container engine at %(place)s: %(why)s.", place=path, why=why)
+            raise EngineMissing(what, fix=_start_it(host)) from error
 
 
-def _start_it(host: str) -> str:
+def _start_it(host: str) -> Told:
     """Return how to get an engine where there is none."""
     if host != DEFAULT_HOST:
-        return f"Start that engine, or unset {HOST_VARIABLE} to use this machine's own."
-    return "Let Bancada install and start one: ./bancada up"
+        return told("Start that engine, or unset %(variable)s to use this machine's own.", variable=HOST_VARIABLE)
+    return told("Let Bancada install and start one: ./bancada up")
 
 
 def _silent(host: str, timeout_s: int) -> EngineSilent:
     """Return the error for an engine that is there and does not answer."""
     if host != DEFAULT_HOST:
-        fix = f"Restart that engine, or unset {HOST_VARIABLE} to use this machine's own."
+        fix = told("Restart that engine, or unset %(variable)s to use this machine's own.", variable=HOST_VARIABLE)
     elif daemon.has_systemd():
-        fix = "Restart it: systemctl restart docker\nIts log: journalctl --unit docker"
+        fix = told("Restart it: systemctl restart docker\nIts log: journalctl --unit docker")
     else:
         fix = END_IT
-    return EngineSilent(
-        f"A container engine is at {host.removeprefix('unix://')}, but it did not answer within {timeout_s} s.", fix=fix
-    )
+    words = {"place": host.removeprefix("unix://"), "n": timeout_s}
+    what = told("A container engine is at %(place)s, but it did not answer within %(n)s s.", **words)
+    return EngineSilent(what, fix=fix)
 
 
 def _from_client(host: str, timeout_s: int, error: Exception) -> EngineError:
@@ -173,12 +173,13 @@ def _from_client(host: str, timeout_s: int, error: Exception) -> EngineError:
         if isinstance(cause, requests.Timeout):
             return _silent(host, timeout_s)
         if isinstance(cause, ConnectionRefusedError | FileNotFoundError) or "Connection refused" in str(cause):
-            return EngineMissing(f"No container engine at {host}: nothing listens there.", fix=_start_it(host))
+            what = told("No container engine at %(place)s: nothing listens there.", place=host)
+            return EngineMissing(what, fix=_start_it(host))
         cause = cause.__cause__ or cause.__context__
     said = error.explanation if isinstance(error, APIError) else str(error)
-    return EngineError(
-        f"What answers at {host} is not a container engine that Bancada can use: {said}", fix=_start_it(host)
-    )
+    words = {"place": host, "why": said}
+    what = told("What answers at %(place)s is not a container engine that Bancada can use: %(why)s", **words)
+    return EngineError(what, fix=_start_it(host))
 
 
 def _tls(host: str) -> dict[str, Any]:

@@ -52,13 +52,13 @@ def memory_total(meminfo: str) -> int:
 
 def memory_limits(*texts: str) -> list[int]:
     """Return the limits, in bytes, that files of control groups name; `max`, huge numbers and no text are none."""
-    return [int(text) for text in texts if text.isdigit() and 0 < int(text) < _NONE_BYTES]
+    return [int(text) for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < _NONE_BYTES]
 
 
 def core_limits(text: str) -> list[float]:
     """Return the limit, in cores, that a quota and a period name; `max`, -1 and no text are none."""
     parts = text.split()
-    if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
         return []
     return [int(parts[0]) / int(parts[1])]
 

@@ -20,16 +20,23 @@ import requests
 from docker.errors import DockerException, NotFound
 from docker.types import DriverConfig, Mount
 
+from bancada_hub.amounts import Bytes
+from bancada_hub.errors import joined, told, told_exactly
 from bancada_hub.host.checks import Check
 from bancada_hub.host.connection import Engine, client
 
 OLDEST_API = (1, 41)
-NEEDED_SPACE_BYTES = 4 * 2**30
-GIB = 2**30
+NEEDED_SPACE_BYTES = Bytes(4 * 2**30)
 SHELL = Path("/bin/sh")
+LIMITS = {
+    "MemoryLimit": told("The engine cannot hold memory limits."),
+    "CpuCfsQuota": told("The engine cannot hold CPU limits."),
+    "PidsLimit": told("The engine cannot hold process limits."),
+}
+"""What an engine says that it can, and what is said when it cannot."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ANSWER_WITHIN_S = 15
-OWN_ENGINE_FIX = "Unset DOCKER_HOST to use this machine's own engine, or: bancada up --engine process"
+OWN_ENGINE_FIX = told("Unset DOCKER_HOST to use this machine's own engine, or: bancada up --engine process")
 # The shell's own words only: the image holds no other program. The outputs are compared on this side.
 SHARED_SCRIPT = f"read boot <{BOOT_ID}; read token </probe/token; echo $boot $token; echo $token >/probe/answer"
 OVERLAY_SCRIPT = "read token </probe/token; echo $token >/probe/answer; echo $token >/probe/token"
@@ -52,7 +59,8 @@ def probe_engine(engine: Engine, scratch: Path, base_image: str | None = None) -
         checks = [_linux(info), _api(engine), _rootful(info), _seccomp(info), _limits(info), _space(engine, scratch)]
         return checks + _try_containers(docker_client, scratch, base_image)
     except (DockerException, requests.RequestException) as error:
-        return [Check("engine-answers", ok=False, detail=f"The engine stopped answering: {error}", fix=OWN_ENGINE_FIX)]
+        detail = told("The engine stopped answering: %(why)s", why=error)
+        return [Check("engine-answers", ok=False, detail=detail, fix=OWN_ENGINE_FIX)]
     finally:
         docker_client.close()
 
@@ -62,30 +70,31 @@ def probe_engine(engine: Engine, scratch: Path, base_image: str | None = None) -
 
 def _linux(info: Mapping[str, Any]) -> Check:
     kind = str(info.get("OSType", "unknown"))
-    return Check("engine-linux", kind == "linux", f"The engine runs {kind} containers.", fix="Use an engine on Linux.")
+    detail = told("The engine runs %(kind)s containers.", kind=kind)
+    return Check("engine-linux", kind == "linux", detail, fix=told("Use an engine on Linux."))
 
 
 def _api(engine: Engine) -> Check:
     numbers = tuple(int(part) for part in engine.api_version.split(".") if part.isdigit())
-    return Check(
-        "engine-api",
-        numbers >= OLDEST_API,
-        f"Engine {engine.version} speaks API {engine.api_version}; 1.41 or newer is needed.",
-        fix="Upgrade it to Docker 20.10 or newer: apt-get install docker.io",
-    )
+    words = {"version": engine.version, "api": engine.api_version}
+    detail = told("Engine %(version)s speaks API %(api)s; 1.41 or newer is needed.", **words)
+    fix = told("Upgrade it to Docker 20.10 or newer: apt-get install docker.io")
+    return Check("engine-api", numbers >= OLDEST_API, detail, fix=fix)
 
 
 def _rootful(info: Mapping[str, Any]) -> Check:
     options = [str(option) for option in info.get("SecurityOptions") or []]
     found = [word for word in ("rootless", "userns") if any(word in option for option in options)]
     if not found:
-        return Check("engine-rootful", ok=True, detail="The engine runs as root, with this machine's user ids.")
-    what = "rootless" if "rootless" in found else "with renumbered user ids (userns-remap)"
+        return Check("engine-rootful", ok=True, detail=told("The engine runs as root, with this machine's user ids."))
+    what = told("rootless") if "rootless" in found else told("with renumbered user ids (userns-remap)")
     return Check(
         "engine-rootful",
         ok=False,
-        detail=f"The engine runs {what}; people's files need their own user ids.",
-        fix='Use a rootful engine without "userns-remap" in /etc/docker/daemon.json, or: bancada up --engine process',
+        detail=told("The engine runs %(how)s; people's files need their own user ids.", how=what),
+        fix=told(
+            'Use a rootful engine without "userns-remap" in /etc/docker/daemon.json, or: bancada up --engine process'
+        ),
     )
 
 
@@ -96,22 +105,23 @@ def _seccomp(info: Mapping[str, Any]) -> Check:
     return Check(
         "engine-seccomp",
         ok,
-        "The engine filters system calls." if ok else "The engine does not filter system calls (seccomp is off).",
-        fix='Remove "seccomp-profile" from /etc/docker/daemon.json and restart the engine.',
+        told("The engine filters system calls.")
+        if ok
+        else told("The engine does not filter system calls (seccomp is off)."),
+        fix=told('Remove "seccomp-profile" from /etc/docker/daemon.json and restart the engine.'),
     )
 
 
 def _limits(info: Mapping[str, Any]) -> Check:
-    wanted = {"MemoryLimit": "memory", "CpuCfsQuota": "CPU", "PidsLimit": "process"}
-    absent = [word for key, word in wanted.items() if not info.get(key)]
+    absent = [what for key, what in LIMITS.items() if not info.get(key)]
+    if not absent:
+        return Check("engine-limits", ok=True, detail=told("The engine holds memory, CPU and process limits."))
     said = " ".join(str(line) for line in info.get("Warnings") or [] if "limit" in str(line).lower())
     return Check(
         "engine-limits",
-        not absent,
-        f"The engine cannot hold {' and '.join(absent)} limits. {said}".strip()
-        if absent
-        else "The engine holds memory, CPU and process limits.",
-        fix="Turn on the kernel's cgroup controllers: cgroup_enable=memory on its command line, then restart it.",
+        ok=False,
+        detail=joined(*absent, *([told_exactly(said, None)] if said else [])),
+        fix=told("Turn on the kernel's cgroup controllers: cgroup_enable=memory on its command line, then restart it."),
     )
 
 
@@ -120,12 +130,14 @@ def _space(engine: Engine, scratch: Path) -> Check:
     existing = next(path for path in (scratch, *scratch.parents) if path.exists())
     places = {path: shutil.disk_usage(path).free for path in (root, existing) if path.exists()}
     tight = {path: free for path, free in places.items() if free < NEEDED_SPACE_BYTES}
-    shown = ", ".join(f"{free / GIB:.1f} GiB at {path}" for path, free in (tight or places).items())
+    free = [
+        told("%(free)s are free at %(path)s.", free=Bytes(free), path=path) for path, free in (tight or places).items()
+    ]
     return Check(
         "engine-space",
         not tight,
-        f"Free: {shown}. A first image needs {NEEDED_SPACE_BYTES / GIB:.0f} GiB.",
-        fix="Free some space there: what images use is shown by: docker system df",
+        joined(*free, told("A first image needs %(size)s.", size=NEEDED_SPACE_BYTES)),
+        fix=told("Free some space there: what images use is shown by: docker system df"),
     )
 
 
@@ -153,8 +165,8 @@ def _try_containers(docker_client: docker.DockerClient, scratch: Path, base_imag
             trial = _Trial(docker_client, image, name, directory)
             return [*_shared(trial), _overlay(trial)]
     except (DockerException, requests.RequestException, OSError, subprocess.SubprocessError) as error:
-        what = f"No container could be run to try the engine: {_said(error)}"
-        return [Check("engine-runs", ok=False, detail=what, fix="See the engine's log: journalctl --unit docker")]
+        what = told("No container could be run to try the engine: %(why)s", why=_said(error))
+        return [Check("engine-runs", ok=False, detail=what, fix=told("See the engine's log: journalctl --unit docker"))]
     finally:
         shutil.rmtree(directory)
         if made:
@@ -166,30 +178,28 @@ def _shared(trial: _Trial) -> list[Check]:
     directory, token = trial.directory / "shared", secrets.token_hex(8)
     directory.mkdir()
     (directory / "token").write_text(f"{token}\n", encoding="ascii")
-    failure, output = "", ""
+    failure, output = [], ""
     try:
         output = _run(trial, SHARED_SCRIPT, Mount("/probe", str(directory), type="bind"))
     except (DockerException, requests.RequestException) as error:
-        failure = f" The engine said: {_said(error)}"
+        failure = [told("The engine said: %(why)s", why=_said(error))]
     answer = directory / "answer"
     returned = answer.read_text(encoding="ascii").strip() if answer.exists() else ""
     boot = BOOT_ID.read_text(encoding="ascii").strip()
-    same_files = returned == token
+    same_files, path = returned == token, trial.directory.parent
+    elsewhere = told("Containers do not run on this machine's kernel: the engine is elsewhere.")
+    blind = told("Containers do not see the files in %(path)s.", path=path)
     return [
         Check(
             "engine-kernel",
             boot in output,
-            "Containers run on this machine's kernel."
-            if boot in output
-            else f"Containers do not run on this machine's kernel: the engine is elsewhere.{failure}",
+            told("Containers run on this machine's kernel.") if boot in output else joined(elsewhere, *failure),
             fix=OWN_ENGINE_FIX,
         ),
         Check(
             "engine-files",
             same_files,
-            f"Containers see the files in {trial.directory.parent}."
-            if same_files
-            else f"Containers do not see the files in {trial.directory.parent}.{failure}",
+            told("Containers see the files in %(path)s.", path=path) if same_files else joined(blind, *failure),
             fix=OWN_ENGINE_FIX,
         ),
     ]
@@ -210,17 +220,17 @@ def _overlay(trial: _Trial) -> Check:
         failure = _said(error)
     else:
         changed = upper / "token"
-        failure = "" if changed.exists() and (upper / "answer").exists() else "it came up read-only"
+        failure = "" if changed.exists() and (upper / "answer").exists() else told("it came up read-only")
     finally:
         with suppress(NotFound):
             trial.docker.volumes.get(trial.name).remove()
     return Check(
         "engine-overlay",
         not failure,
-        f"Overlays in {where} do not mount read-write: {failure}"
+        told("Overlays in %(path)s do not mount read-write: %(why)s", path=where, why=failure)
         if failure
-        else f"Overlays in {where} mount read-write.",
-        fix="Put the data directory on a local ext4, xfs or btrfs file system: bancada up --data DIR",
+        else told("Overlays in %(path)s mount read-write.", path=where),
+        fix=told("Put the data directory on a local ext4, xfs or btrfs file system: bancada up --data DIR"),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import LaunchRefused, PeopleError
+from bancada_hub.errors import LaunchRefused, PeopleError, Told, told
 from bancada_hub.roles import Actor
 from bancada_hub.store.database import Store
 from bancada_hub.store.models import AuditRow, LedgerRow
@@ -199,18 +199,23 @@ def last_change(session: Session, actions: tuple[str, ...], subject: str) -> Aud
     return _entry(row) if row else None
 
 
-def verify(session: Session) -> list[str]:
+def verify(session: Session) -> list[Told]:
     """Walk the whole chain.
 
     Returns:
         What is wrong, a sentence a row; empty when the chain is whole.
     """
-    problems, previous = [], BEGINNING
+    problems: list[Told] = []
+    previous = BEGINNING
     for row in session.scalars(select(AuditRow).order_by(AuditRow.id).execution_options(yield_per=BATCH)):
         if row.previous_hash != previous:
-            problems.append(f"Audit row {row.id} does not follow the row before it: one is missing or was put between.")
+            problems.append(
+                told(
+                    "Audit row %(id)s does not follow the row before it: one is missing or was put between.", id=row.id
+                )
+            )
         if row.hash != _hash_of(row):
-            problems.append(f"Audit row {row.id} was altered after it was written.")
+            problems.append(told("Audit row %(id)s was altered after it was written.", id=row.id))
         previous = row.hash
     return problems
 

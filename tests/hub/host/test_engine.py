@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bancada_hub.amounts import Bytes
 from bancada_hub.errors import EngineError
 from bancada_hub.host import connection, daemon, engine, probe
 from bancada_hub.host.engine import EngineMissing, EngineSilent, find_engine
@@ -348,7 +349,7 @@ def test_what_an_engine_says_about_itself() -> None:
     weak = probe._limits({"MemoryLimit": False, "CpuCfsQuota": True, "Warnings": ["WARNING: No memory limit support"]})
     assert (weak.ok, weak.detail) == (
         False,
-        "The engine cannot hold memory and process limits. WARNING: No memory limit support",
+        "The engine cannot hold memory limits. The engine cannot hold process limits. WARNING: No memory limit support",
     )
     assert not probe._linux({"OSType": "windows"}).ok
     old = engine.Engine("unix:///x", "19.03", "1.40", "1", "overlay2", "/", "vm", "")
@@ -359,8 +360,8 @@ def test_what_an_engine_says_about_itself() -> None:
 
 
 def test_little_space_is_said_with_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(probe, "NEEDED_SPACE_BYTES", 2**60)
+    monkeypatch.setattr(probe, "NEEDED_SPACE_BYTES", Bytes(2**60))
     tight = probe._space(engine.Engine("unix:///x", "20.10", "1.41", "1", "overlay2", "/", "vm", ""), tmp_path)
     assert not tight.ok
-    assert f"GiB at {tmp_path}" in tight.detail
+    assert f"GiB are free at {tmp_path}" in tight.detail
     assert tight.fix == "Free some space there: what images use is shown by: docker system df"

@@ -98,7 +98,7 @@ class ServerHandler(RequestHandler):
         header = self.request.headers.get(CONTRACT_HEADER)
         problem = contract_problem(header)
         if problem:
-            known = header is not None and header.isdigit()
+            known = header is not None and header.isascii() and header.isdigit()
             raise BadContractError(
                 told_exactly(problem, OTHER_RELEASE), status=UPGRADE_REQUIRED if known else BAD_REQUEST, fix=RESTART
             )
