@@ -28,6 +28,7 @@ class Owner:
         project: The project's slug; empty with the person.
         project_title: Its title.
         own: Whether it is the reader's own.
+        personal: Whether the project is somebody's personal one, which pages name in their own words.
     """
 
     person: str = ""
@@ -35,6 +36,7 @@ class Owner:
     project: str = ""
     project_title: str = ""
     own: bool = False
+    personal: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class _Names:
             self._projects[request.project_id] = projects.get_project(self._session, request.project_id)
         person, project = self._people[request.person_id], self._projects[request.project_id]
         own = person.id == self._reader.person_id
-        return Owner(person.name, person.shown_name, project.slug, project.title, own)
+        return Owner(person.name, person.shown_name, project.slug, project.title, own, project.personal)
 
 
 def _may_end(owner: Owner, request: Request, managed: frozenset[int] | None) -> bool:

@@ -230,7 +230,7 @@ def resolve(inventory: Inventory, wanted: str) -> Card:
     found = exact or (list(dict.fromkeys(prefixed)) if len(asked) >= LEAST_PREFIX else [])
     if len(found) == 1:
         return found[0]
-    there = ", ".join(card.uuid for card in inventory.cards) or "–"
+    there = ", ".join(card.uuid for card in inventory.cards) or "-"
     if found:
         several = told("More than one card begins with %(uuid)s.", uuid=wanted)
         raise HostError(several, fix=told("Give more of it: %(there)s", there=there))
