@@ -83,7 +83,7 @@ class Crashes:
                 self.check(event)
                 self.seconds["+".join(event)] += time.monotonic() - begun
             except (AssertionError, requests.RequestException, APIError) as error:
-                print(self.site.last_traceback())
+                print(self.site.last_words())
                 raise AssertionError(f"seed {self.seed}, after {self.told[-4:]}: {error}") from error
 
     def stop_all(self) -> None:

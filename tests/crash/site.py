@@ -52,11 +52,11 @@ class CrashSite:
             [replace(item, command=(*item.command[:-1], config)) if item.name == "hub" else item for item in made]
         )
 
-    def last_traceback(self) -> str:
-        """Return the last fault in the hub's log, to be shown beside a failure."""
-        log = (self.installation.places.logs / "hub.log").read_text(errors="replace")
-        found = log.rpartition("Traceback")
-        return "".join(found[1:])[:3000]
+    def last_words(self) -> str:
+        """Return the ends of the programs' logs and what runs, to be shown beside a failure."""
+        logs = {name: self.installation.places.logs / f"{name}.log" for name in ("hub", "proxy", "console")}
+        ends = [f"== {name}\n{log.read_text(errors='replace')[-6000:]}" for name, log in logs.items()]
+        return "\n".join([*ends, f"== containers: {self.containers(running=False)}"])
 
     def pid(self, name: str) -> int | None:
         """Return a program's process, while it runs."""
