@@ -7,7 +7,8 @@ the next without waiting for the clock.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -15,10 +16,10 @@ from bancada_hub.console.errors import HubAwayError, HubRefusedError
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
-from bancada_hub.errors import BancadaError, told
-from bancada_hub.gpus.asking import Asker, ask, cancel
+from bancada_hub.errors import BancadaError, LaunchRefused, PeopleError, told
+from bancada_hub.gpus.asking import Asker, Asking, Refused, ask_together, cancel
 from bancada_hub.gpus.board import Board, read_board
-from bancada_hub.gpus.broker import Lab
+from bancada_hub.gpus.broker import Broker, Lab
 from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.gpus.lab import read_lab
 from bancada_hub.gpus.settling import WORK, Todo, ToStart, ToStop, settle
@@ -32,6 +33,9 @@ LOOK_S = 5.0
 
 RECENT_S = 30.0
 """So old may be what pages and requests know of the cards; the queue's own looks read them anew."""
+
+MOST_TOGETHER = 100
+"""So many requests at most are let in by one transaction, so that the first of them does not wait for a crowd."""
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +52,10 @@ class GpuQueue:
 
     def __init__(self, store: Store, cards: Shared[Inventory], hub: HubClient, starts: Starts) -> None:
         self._store, self._cards, self._hub, self._starts = store, cards, hub, starts
+        self._broker = Broker(store)
         self._changed = asyncio.Event()
+        self._asked: deque[tuple[Asking, asyncio.Future[StoredRequest | Refused]]] = deque()
+        self._letting_in: asyncio.Task[None] | None = None
         self._tried: set[int] = set()
         self._stopping: set[int] = set()
         self._task: asyncio.Task[None] | None = None
@@ -61,9 +68,10 @@ class GpuQueue:
 
     async def close(self) -> None:
         """End."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._letting_in) if task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def look_soon(self) -> None:
         """Look at once: something changed."""
@@ -103,17 +111,44 @@ class GpuQueue:
         return await asyncio.to_thread(read)
 
     async def ask(self, actor: Actor, asker: Asker, asked: Mapping[str, object]) -> StoredRequest:
-        """Put somebody in the queue, and look at once; raises what `gpus.asking.ask` does."""
+        """Put somebody in the queue, and look at once; raises `gpus.asking.Refused`.
+
+        Those who ask while others are being let in are let in together, by the next transaction.
+        """
+        answer = asyncio.get_running_loop().create_future()
+        self._asked.append((Asking(actor, asker, asked), answer))
+        if self._letting_in is None or self._letting_in.done():
+            self._letting_in = asyncio.create_task(self._let_in())
+        found: StoredRequest | Refused = await answer
+        if isinstance(found, StoredRequest):
+            return found
+        raise found
+
+    async def _let_in(self) -> None:
+        while self._asked:
+            together = [self._asked.popleft() for _ in range(min(MOST_TOGETHER, len(self._asked)))]
+            try:
+                found = await self._decide_on([asking for asking, _ in together])
+            except Exception as error:  # noqa: BLE001 - each of them is told, and the next are tried
+                found = [error] * len(together)
+            for (_, answer), each in zip(together, found, strict=True):
+                if answer.done():  # whoever asked has gone
+                    continue
+                if isinstance(each, StoredRequest | PeopleError | LaunchRefused):
+                    answer.set_result(each)
+                else:
+                    answer.set_exception(each)
+            self.look_soon()
+
+    async def _decide_on(self, askings: list[Asking]) -> Sequence[StoredRequest | Exception]:
         inventory = await self._cards.recent(RECENT_S)
 
-        def do() -> StoredRequest:
+        def do() -> list[StoredRequest | Refused]:
             with self._store.read() as session:
                 lab = read_lab(session, inventory)
-            return ask(self._store, actor, asker, asked, lab, time.time())
+            return ask_together(self._broker, askings, lab, time.time())
 
-        found = await asyncio.to_thread(do)
-        self.look_soon()
-        return found
+        return await asyncio.to_thread(do)
 
     async def cancel(self, actor: Actor, request_id: int) -> None:
         """Take a request out of the queue, and look at once; raises what `gpus.asking.cancel` does."""
@@ -140,9 +175,9 @@ class GpuQueue:
             return bool(requests.waiting_ids(session)) or bool(leases.live_leases(session))
 
     def _settle(self, inventory: Inventory) -> Todo:
-        with self._store.write() as session:
-            lab = read_lab(session, inventory)
-            return settle(session, lab, inventory, time.time(), self._stopping)
+        with self._broker.turn() as turn:
+            lab = read_lab(turn.session, inventory)
+            return settle(turn, lab, inventory, time.time(), self._stopping)
 
     async def _stop(self, stop: ToStop) -> None:
         self._stopping.add(stop.request_id)

@@ -1,13 +1,14 @@
 """Asking for cards and giving a place up, for pages, REST and command line: who may, what is put on record."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import NotFound, PeopleError, told
+from bancada_hub.errors import LaunchRefused, NotFound, PeopleError, told
 from bancada_hub.gpus import broker
 from bancada_hub.gpus.scheduling.door import Site, read_shape
+from bancada_hub.gpus.scheduling.values import Shape
 from bancada_hub.gpus.settling import announce
 from bancada_hub.naming import shown
 from bancada_hub.roles import Action, Actor
@@ -30,47 +31,98 @@ class Asker:
     project: str
 
 
-def ask(
-    store: Store, actor: Actor, asker: Asker, asked: Mapping[str, object], lab: broker.Lab, now_s: float
-) -> StoredRequest:
-    """Put somebody in the queue, and decide at once.
+@dataclass(frozen=True)
+class Asking:
+    """What somebody asks for.
 
     Args:
-        store: The database.
         actor: Who asks; on the machine's command line it may be for somebody else.
         asker: Whose request it is.
         asked: What for, as it came in; see `door.read_shape`.
+    """
+
+    actor: Actor
+    asker: Asker
+    asked: Mapping[str, object]
+
+
+Refused = PeopleError | LaunchRefused
+"""The actor may not work in the project, or waits or holds cards there already: there is one server of theirs in a
+project; or it can never be served. The message says which."""
+
+
+def ask(
+    store: Store, actor: Actor, asker: Asker, asked: Mapping[str, object], lab: broker.Lab, now_s: float
+) -> StoredRequest:
+    """Put somebody in the queue, and decide at once; returns the request as it is then, granted or waiting.
+
+    Raises:
+        Refused: It is not let in; that is on record.
+    """
+    (found,) = ask_together(broker.Broker(store), [Asking(actor, asker, asked)], lab, now_s)
+    if isinstance(found, StoredRequest):
+        return found
+    raise found
+
+
+def ask_together(
+    queue: broker.Broker, askings: Iterable[Asking], lab: broker.Lab, now_s: float
+) -> list[StoredRequest | Refused]:
+    """Put people in the queue who ask at the same time, in one transaction, and decide once about all of them.
+
+    A commit waits for the disk and a decision looks at all who wait; both cost the same for one request as for many.
+
+    Args:
+        queue: Decides.
+        askings: What they ask for, the first first.
         lab: The cards and rules.
         now_s: The instant, in seconds since 1970.
 
     Returns:
-        The request as it is after the decision: granted, or waiting.
-
-    Raises:
-        Forbidden, NotFound: The actor may not work in the project.
-        PeopleError: The person already waits or holds cards there: there is one server of theirs in a project.
-        LaunchRefused: It can never be served; the message says why.
+        For each its request as it is after the decision, or why it was not let in.
     """
-    with trace.change(store, actor, "gpu.ask", f"project:{asker.project}") as made:
-        session = made.session
-        project, person = projects.find_project(session, asker.project), people.find_person(session, asker.person)
-        if project is None or person is None or not projects.is_member(session, project.id, person.id):
-            raise NotFound(
-                told("%(person)s has no project “%(slug)s”.", person=asker.person, slug=shown(asker.project)),
-                fix=told("See which there are: ./bancada project list"),
-            )
-        if actor.person_id != person.id:
-            require(session, actor, Action.MANAGE_PEOPLE)
-        pair = (project.id, person.id)
-        _one_at_a_time(session, pair)
-        site = Site(lab.cards, lab.rules, requests.count_waiting(session, person.id))
-        shape, on_grant = read_shape(asked, pair, site, now_s)
-        request_id = broker.ask(session, pair, shape, on_grant, now_s)
-        made.detail |= {"request": request_id, "cards": shape.cards, "purpose": shape.purpose.value}
-        announce(session, broker.decide(session, lab, now_s), but=request_id)
-        found = requests.find_request(session, request_id)
-        assert found is not None  # noqa: S101 - it was added above
-        return found
+    with queue.turn() as turn:
+        let_in = [_let_in(turn.session, asking, lab, now_s) for asking in askings]
+        new = {each for each in let_in if isinstance(each, int)}
+        if new:
+            announce(turn.session, turn.decide(lab, now_s), but=new)
+        return [_as_decided(turn.session, each) if isinstance(each, int) else each for each in let_in]
+
+
+def _let_in(session: Session, asking: Asking, lab: broker.Lab, now_s: float) -> int | Refused:
+    """Add one request and its row in the audit, and return its number; a refused one leaves nothing but its row."""
+    let_in: int | Refused
+    try:
+        let_in, shape = _add(session, asking, lab, now_s)
+        result, detail = trace.DONE, {"request": let_in, "cards": shape.cards, "purpose": shape.purpose.value}
+    except (PeopleError, LaunchRefused) as refused:
+        let_in, result, detail = refused, trace.REFUSED, {"why": refused.what}
+    trace.audit(session, trace.Entry(asking.actor, "gpu.ask", f"project:{asking.asker.project}", result, detail))
+    return let_in
+
+
+def _as_decided(session: Session, number: int) -> StoredRequest:
+    found = requests.find_request(session, number)
+    assert found is not None  # noqa: S101 - it was added in this transaction
+    return found
+
+
+def _add(session: Session, asking: Asking, lab: broker.Lab, now_s: float) -> tuple[int, Shape]:
+    """Add a request; everything that can refuse it comes before the first write."""
+    actor, asker, asked = asking.actor, asking.asker, asking.asked
+    project, person = projects.find_project(session, asker.project), people.find_person(session, asker.person)
+    if project is None or person is None or not projects.is_member(session, project.id, person.id):
+        raise NotFound(
+            told("%(person)s has no project “%(slug)s”.", person=asker.person, slug=shown(asker.project)),
+            fix=told("See which there are: ./bancada project list"),
+        )
+    if actor.person_id != person.id:
+        require(session, actor, Action.MANAGE_PEOPLE)
+    pair = (project.id, person.id)
+    _one_at_a_time(session, pair)
+    site = Site(lab.cards, lab.rules, requests.count_waiting(session, person.id))
+    shape, on_grant = read_shape(asked, pair, site, now_s)
+    return broker.ask(session, pair, shape, on_grant, now_s), shape
 
 
 def cancel(store: Store, actor: Actor, request_id: int, now_s: float) -> StoredRequest:

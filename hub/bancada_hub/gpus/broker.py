@@ -3,8 +3,9 @@
 Whoever holds the database's write lock may do it: the console on its clock, and after each request, end and change.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 
 from sqlalchemy.orm import Session
 
@@ -61,6 +62,24 @@ def release(session: Session, lab: Lab, request_id: int, now_s: float) -> bool:
     return leases.end_lease(session, request_id, now_s)
 
 
+@dataclass
+class Turn:
+    """One transaction in which things happen to the queue, and are decided about.
+
+    Args:
+        session: A writing session: from reading to writing nobody else decides.
+        known: Who waited before, as far as it is known; the rest is read.
+    """
+
+    session: Session
+    known: Waiting[Request] = field(default_factory=Waiting)
+
+    def decide(self, lab: Lab, now_s: float) -> Decisions:
+        """Decide, and write it down."""
+        self.known = _waiting(self.session, self.known)
+        return decide(self.session, lab, now_s, self.known)
+
+
 class Broker:
     """Decides again and again, and remembers who waited: a decision reads only the requests that are new.
 
@@ -75,6 +94,14 @@ class Broker:
         self._store = store
         self._waiting: Waiting[Request] = Waiting()
 
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """Run one transaction; what it read of the queue is remembered once it is committed."""
+        with self._store.write() as session:
+            turn = Turn(session, self._waiting)
+            yield turn
+        self._waiting = turn.known
+
     def decide(self, lab: Lab, now_s: float, first: Callable[[Session], object] | None = None) -> Decisions:
         """Decide in a transaction of its own.
 
@@ -83,13 +110,10 @@ class Broker:
             now_s: The instant.
             first: What happened, to be written in the same transaction before the decision: a request, an end.
         """
-        with self._store.write() as session:
+        with self.turn() as turn:
             if first is not None:
-                first(session)
-            waiting = _waiting(session, self._waiting)
-            decisions = decide(session, lab, now_s, waiting)
-        self._waiting = waiting
-        return decisions
+                first(turn.session)
+            return turn.decide(lab, now_s)
 
 
 def decide(session: Session, lab: Lab, now_s: float, waiting: Waiting[Request] | None = None) -> Decisions:

@@ -60,23 +60,24 @@ class Todo:
 
 
 def settle(
-    session: Session, lab: broker.Lab, inventory: Inventory, now_s: float, stopping: Collection[int] = ()
+    turn: broker.Turn, lab: broker.Lab, inventory: Inventory, now_s: float, stopping: Collection[int] = ()
 ) -> Todo:
     """End what is over, decide, and tell people.
 
     Args:
-        session: A writing session.
+        turn: The transaction.
         lab: The cards and rules.
         inventory: The cards as they were just read.
         now_s: The instant.
         stopping: Leases whose people were told already that their time is over.
     """
+    session = turn.session
     held = {row.start_id for row in servers.held(session)}
     gone = [lease for lease, _ in leases.live_leases(session) if lease.server and lease.server not in held]
     free = [lease for lease in gone if are_free(inventory, lease.cards)]
     for lease in free:
         broker.release(session, lab, lease.request_id, now_s)
-    decisions = broker.decide(session, lab, now_s)
+    decisions = turn.decide(lab, now_s)
     announce(session, decisions)
     live = leases.live_leases(session)
     over = {end.lease_id: end.reason for end in decisions.ends}
@@ -92,20 +93,20 @@ def settle(
     )
 
 
-def announce(session: Session, decisions: Decisions, but: int | None = None) -> None:
+def announce(session: Session, decisions: Decisions, but: Collection[int] = ()) -> None:
     """Tell people what was decided about their requests.
 
     Args:
         session: A writing session.
         decisions: What was decided.
-        but: A request whose owner is being answered anyway.
+        but: Requests whose owners are being answered anyway.
     """
     for drop in decisions.drops:
         _tell(session, drop.request_id, drop.reason, notices.WARNING)
     for passed in decisions.passed:
         _tell(session, passed.lease_id, passed.reason, notices.WARNING)
     for grant in decisions.grants:
-        if grant.lease.id != but:
+        if grant.lease.id not in but:
             _tell_granted(session, grant.lease.id)
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from bancada_hub.errors import Forbidden, LaunchRefused, NotFound, PeopleError
 from bancada_hub.gpus import broker
-from bancada_hub.gpus.asking import Asker, ask, cancel
+from bancada_hub.gpus.asking import Asker, Asking, ask, ask_together, cancel
 from bancada_hub.gpus.board import read_board
+from bancada_hub.gpus.broker import Turn
 from bancada_hub.gpus.cards import scheduling_cards
 from bancada_hub.gpus.inventory import Card, Instance, Inventory
 from bancada_hub.gpus.scheduling.rules import Rules
@@ -42,7 +43,7 @@ def asked(town: Town, name: str, what: dict[str, object] | None = None, now_s: f
 
 def look(town: Town, inventory: Inventory = TWO, now_s: float | None = None):
     with town.store.write() as session:
-        return settle(session, LAB, inventory, now_s or time.time())
+        return settle(Turn(session), LAB, inventory, now_s or time.time())
 
 
 def started(town: Town, request_id: int, start_id: str) -> None:
@@ -56,6 +57,26 @@ def started(town: Town, request_id: int, start_id: str) -> None:
 def told(town: Town, name: str) -> list[str]:
     with town.store.read() as session:
         return [notice.text for notice in unseen_notices(session, town.actor(name).person_id)]
+
+
+def test_who_asks_together_is_decided_about_together_and_one_refusal_is_nobody_elses(town):
+    names = ("ana", "ana", "bea", "gil")
+    asking = [Asking(town.actor(name), Asker(name, "wheat"), ONE) for name in names]
+    first, again, second, third = ask_together(broker.Broker(town.store), asking, LAB, time.time())
+    assert isinstance(again, PeopleError)
+    assert "already" in again.what
+    assert [each.state for each in (first, second, third)] == [
+        RequestState.GRANTED,
+        RequestState.GRANTED,
+        RequestState.WAITING,
+    ]
+    assert [(row.actor, row.result) for row in reversed(town.audited(action="gpu.ask"))] == [
+        ("ana", "done"),
+        ("ana", "refused"),
+        ("bea", "done"),
+        ("gil", "done"),
+    ]
+    assert [told(town, name) for name in ("ana", "bea", "gil")] == [[], [], []], "each is answered, not notified"
 
 
 def test_two_get_a_card_and_the_third_waits_and_is_next(town):
@@ -96,8 +117,8 @@ def test_a_time_that_is_over_stops_the_server_and_is_told_once(town):
     with town.store.write() as session:
         leases.move_lease(session, first.id, time.time() - 1, None)
     with town.store.write() as session:
-        todo = settle(session, LAB, TWO, time.time())
-        again = settle(session, LAB, TWO, time.time(), {each.request_id for each in todo.stops})
+        todo = settle(Turn(session), LAB, TWO, time.time())
+        again = settle(Turn(session), LAB, TWO, time.time(), {each.request_id for each in todo.stops})
     assert [(each.person, each.project) for each in todo.stops] == [("ana", "wheat")]
     assert [each.request_id for each in again.stops] == [first.id], "until it has gone"
     assert len(told(town, "ana")) == 1
