@@ -79,7 +79,7 @@ def test_engine_that_does_not_answer(new_site: Site, run_directory: Path) -> Non
 def test_disk_nearly_full_before_a_build(new_site: Site) -> None:
     new_site.data.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600m", "bancada-test", new_site.data], check=True)
-    assert_refused(new_site, f"GiB at {new_site.data}", "A first image needs", "Free some space there")
+    assert_refused(new_site, f"GiB are free at {new_site.data}", "A first image needs", "Free some space there")
 
 
 def test_typo_in_the_settings(new_site: Site) -> None:
@@ -231,5 +231,12 @@ def test_home_of_the_wrong_owner(site: FirstSite, bea: str, page: Page) -> None:
         shutil.chown(home, 0, 0)
         try:
             assert_start_fails(page, site, f"{home} belongs to uid 0; it must belong to uid {uid}.", "Ask an admin")
+            page.get_by_role("button", name="Português").click()
+            own = card(page, "Pessoal")
+            own.get_by_role("button", name="Iniciar", exact=True).click()
+            expect(own).to_contain_text(f"{home} pertence ao uid 0; deve pertencer ao uid {uid}.")
+            expect(own).to_contain_text("Fale com quem administra este site.")
+            page.get_by_role("button", name="English").click()
+            expect(card(page, PERSONAL)).to_be_visible()
         finally:
             shutil.chown(home, uid, uid)
