@@ -53,9 +53,11 @@ class CrashSite:
         )
 
     def last_words(self) -> str:
-        """Return the ends of the programs' logs and what runs, to be shown beside a failure."""
-        logs = {name: self.installation.places.logs / f"{name}.log" for name in ("hub", "proxy", "console")}
-        ends = [f"== {name}\n{log.read_text(errors='replace')[-6000:]}" for name, log in logs.items()]
+        """Return the ends of the programs' logs, less what was only looked at, and what runs: to be shown at a failure."""
+        ends = []
+        for name in ("hub", "proxy", "console"):
+            lines = (self.installation.places.logs / f"{name}.log").read_text(errors="replace").splitlines()
+            ends += [f"== {name}", *[line for line in lines if " GET /" not in line][-150:]]
         return "\n".join([*ends, f"== containers: {self.containers(running=False)}"])
 
     def pid(self, name: str) -> int | None:
