@@ -53,7 +53,7 @@ class CrashSite:
         )
 
     def last_words(self) -> str:
-        """Return the ends of the programs' logs, less what was only looked at, and what runs: to be shown at a failure."""
+        """Return the ends of the programs' logs, less what was only looked at, and what runs."""
         ends = []
         for name in ("hub", "proxy", "console"):
             lines = (self.installation.places.logs / f"{name}.log").read_text(errors="replace").splitlines()

@@ -26,7 +26,7 @@ from bancada_hub.gpus.settling import WORK, Todo, ToStart, ToStop, settle
 from bancada_hub.roles import Actor
 from bancada_hub.store import leases, notices, people, requests, trace
 from bancada_hub.store.database import Store
-from bancada_hub.store.requests import StoredRequest
+from bancada_hub.store.requests import RequestState, StoredRequest
 
 LOOK_S = 5.0
 """Seconds between two looks when nothing was said to have changed."""
@@ -138,7 +138,8 @@ class GpuQueue:
                     answer.set_result(each)
                 else:
                     answer.set_exception(each)
-            self.look_soon()
+            if any(isinstance(each, StoredRequest) and each.state is RequestState.GRANTED for each in found):
+                self.look_soon()
 
     async def _decide_on(self, askings: list[Asking]) -> Sequence[StoredRequest | Exception]:
         inventory = await self._cards.recent(RECENT_S)

@@ -21,7 +21,7 @@ from bancada_hub.store.leases import Memory, StoredLease
 from bancada_hub.store.requests import NewRequest, RequestState, StoredRequest
 
 FEW = 100
-"""Up to so many new requests are read one by one."""
+"""Up to so many new requests are put into the queue one by one; more, and it is made anew."""
 
 
 @dataclass(frozen=True)
@@ -164,14 +164,15 @@ def load(session: Session, lab: Lab, waiting: Waiting[Request] | None = None) ->
 
 
 def _waiting(session: Session, known: Waiting[Request]) -> Waiting[Request]:
-    """Return who waits, given who waited before."""
-    ids = requests.waiting_ids(session)
-    new = ids - known.by_id.keys()
+    """Return who waits, given who waited before: numbers only go up, and nobody waits again with the same number."""
+    last, queue = max(known.by_id, default=0), known
+    if requests.count_waiting_to(session, last) != len(known):
+        queue = known.without(known.by_id.keys() - requests.waiting_ids(session))
+    new = [_request(each) for each in requests.waiting_after(session, last)]
     if len(new) > FEW:
-        return Waiting.of(_request(each) for each in requests.waiting_requests(session))
-    queue = known.without(known.by_id.keys() - ids)
-    for request in requests.requests_of(session, new) if new else ():
-        queue = queue.add(_request(request))
+        return Waiting.of((*queue, *new))
+    for request in new:
+        queue = queue.add(request)
     return queue
 
 

@@ -65,20 +65,21 @@ def add_request(session: Session, new: NewRequest) -> int:
     return row.id
 
 
-def waiting_requests(session: Session) -> list[StoredRequest]:
-    """Return all that wait, oldest number first."""
-    query = select(RequestRow).where(RequestRow.state == RequestState.WAITING).order_by(RequestRow.id)
-    return [stored_request(row) for row in session.scalars(query)]
-
-
 def waiting_ids(session: Session) -> set[int]:
     """Return the numbers of all that wait."""
     return set(session.scalars(select(RequestRow.id).where(RequestRow.state == RequestState.WAITING)))
 
 
-def requests_of(session: Session, ids: set[int]) -> list[StoredRequest]:
-    """Return the requests of some numbers; a database takes only so many at once."""
-    return [stored_request(row) for row in session.scalars(select(RequestRow).where(RequestRow.id.in_(ids)))]
+def count_waiting_to(session: Session, last: int) -> int:
+    """Return how many wait of those whose number is at most `last`."""
+    query = select(func.count()).where(RequestRow.state == RequestState.WAITING, RequestRow.id <= last)
+    return session.scalar(query) or 0
+
+
+def waiting_after(session: Session, last: int) -> list[StoredRequest]:
+    """Return those that wait and whose number is higher than `last`, oldest number first."""
+    newer = (RequestRow.state == RequestState.WAITING) & (RequestRow.id > last)
+    return [stored_request(row) for row in session.scalars(select(RequestRow).where(newer).order_by(RequestRow.id))]
 
 
 def count_waiting(session: Session, person_id: int) -> int:

@@ -1,0 +1,1 @@
+"""Parts of bench/queue_http.py."""
