@@ -83,6 +83,9 @@ REPORT_INTERVAL_S = 30
 LONGEST_WAIT_S = 25
 """How long an answer to GET /notices is held back while there is nothing to tell."""
 
+CARDS_NO_LIBRARY, CARDS_SILENT = -1, -2
+"""What a server reports of its cards where the driver's library is missing, or does not answer in time."""
+
 MOST_ACTIVITIES = 1000
 LEVELS = ("info", "warning", "error")
 
@@ -106,16 +109,20 @@ class Activity:
     Args:
         kernels: One entry a kernel.
         terminals: When each terminal last did anything.
+        cards_error: What the driver's library answers in a server that holds cards (an error of NVML, CARDS_NO_LIBRARY
+            or CARDS_SILENT); 0 when all is well, or without a card. Servers of older releases do not send it.
     """
 
     kernels: tuple[KernelActivity, ...] = ()
     terminals: tuple[datetime, ...] = ()
+    cards_error: int = 0
 
     def json(self) -> dict[str, object]:
         """Return what is sent."""
         return {
             "kernels": [{"busy": one.busy, "last_activity": one.last_activity.isoformat()} for one in self.kernels],
             "terminals": [{"last_activity": one.isoformat()} for one in self.terminals],
+            "cards_error": self.cards_error,
         }
 
 
@@ -171,7 +178,7 @@ def parse_activity(value: object) -> Activity:
         for one in (_table(item, {"busy", "last_activity"}) for item in _list(table["kernels"]))
     )
     terminals = tuple(_instant(_table(item, {"last_activity"})["last_activity"]) for item in _list(table["terminals"]))
-    return Activity(kernels, terminals)
+    return Activity(kernels, terminals, _whole(table.get("cards_error", 0)))
 
 
 def parse_facts(value: object) -> ProjectFacts:
@@ -248,6 +255,12 @@ def _list(value: object) -> list[object]:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ContractError("expected text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or abs(value) > 10_000:
+        raise ContractError("expected a small whole number")
     return value
 
 

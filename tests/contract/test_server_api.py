@@ -32,7 +32,7 @@ REPORT = {
 
 
 def test_a_report_arrives_as_it_was_sent() -> None:
-    sent = Activity((KernelActivity(True, NOW), KernelActivity(False, NOW)), (NOW,))
+    sent = Activity((KernelActivity(True, NOW), KernelActivity(False, NOW)), (NOW,), 999)
     assert parse_activity(json.loads(json.dumps(sent.json()))) == sent
 
 
@@ -56,6 +56,9 @@ def test_names_that_are_not_known_yet_are_let_through() -> None:
         {"kernels": [{"busy": True, "last_activity": "2026-11-30T12:00:00"}], "terminals": []},
         {"kernels": [{"busy": True, "last_activity": "yesterday"}], "terminals": []},
         {"kernels": [], "terminals": [{"last_activity": 7}]},
+        {"kernels": [], "terminals": [], "cards_error": True},
+        {"kernels": [], "terminals": [], "cards_error": "999"},
+        {"kernels": [], "terminals": [], "cards_error": 10**9},
         {"kernels": [], "terminals": [{"last_activity": "2026-11-30T12:00:00+00:00"}] * 1001},
     ],
 )

@@ -10,6 +10,7 @@ from jupyter_server.serverapp import ServerApp
 
 from bancada.contract import KIND_VARIABLE, LANGUAGE_VARIABLE, PLACES, PROJECT_VARIABLE, SITE_API_VARIABLE
 from bancada.server.activity import measure_activity
+from bancada.server.cards import cards_error
 from bancada.server.sessions import end_sessions
 from bancada.server.site_client import SiteClient
 from bancada.server.site_link import SiteLink
@@ -31,7 +32,9 @@ def _load_jupyter_server_extension(app: ServerApp) -> None:
         return
     client = SiteClient(address, token, os.environ.get(LANGUAGE_VARIABLE, ""))
     kind = os.environ.get(KIND_VARIABLE, "work")
-    settings[LINK] = SiteLink(client, lambda: measure_activity(app), kind, lambda: end_sessions(app))
+    settings[LINK] = SiteLink(
+        client, lambda: measure_activity(app), kind, lambda: end_sessions(app), lambda: cards_error(os.environ)
+    )
     app.web_app.add_handlers(".*$", routes(settings["base_url"]))  # type: ignore[no-untyped-call]
 
 

@@ -59,12 +59,18 @@ class SiteLink:
         measure: Returns what runs in this server.
         kind: `work` or `rescue`.
         signed_out: Called when the person was signed out everywhere.
+        cards: Returns what the driver's library answers here, as in `Activity`; may take its time.
     """
 
     def __init__(
-        self, client: SiteClient, measure: Callable[[], Activity], kind: str, signed_out: Callable[[], None]
+        self,
+        client: SiteClient,
+        measure: Callable[[], Activity],
+        kind: str,
+        signed_out: Callable[[], None],
+        cards: Callable[[], int] = int,
     ) -> None:
-        self._client, self._measure, self._signed_out = client, measure, signed_out
+        self._client, self._measure, self._signed_out, self._cards = client, measure, signed_out, cards
         self.state = LinkState("rescue" if kind == "rescue" else "work")
         self._pages: dict[Page, None] = {}  # in the order in which they were opened
         self._told: set[int] = set()
@@ -100,7 +106,8 @@ class SiteLink:
 
     async def _report(self) -> None:
         while True:
-            activity = self._measure()
+            cards_error = await asyncio.to_thread(self._cards)
+            activity = replace(self._measure(), cards_error=cards_error)
             try:
                 facts = await self._client.report(activity)
                 if self.state.facts and self.state.facts.signed_out_at != facts.signed_out_at:
