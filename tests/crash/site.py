@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import docker
+import requests
+from docker.errors import APIError
 
 from bancada_hub.cli.programs import programs
 from bancada_hub.host.proxy import ensure_proxy
@@ -58,7 +60,16 @@ class CrashSite:
         for name in ("hub", "proxy", "console"):
             lines = (self.installation.places.logs / f"{name}.log").read_text(errors="replace").splitlines()
             ends += [f"== {name}", *[line for line in lines if " GET /" not in line][-150:]]
-        return "\n".join([*ends, f"== containers: {self.containers(running=False)}"])
+        return "\n".join([*ends, *map(self._last_word, self.containers(running=False).values())])
+
+    def _last_word(self, container: str) -> str:
+        try:
+            found = self.client.api.inspect_container(container)
+            (network,) = found["NetworkSettings"]["Networks"].values()
+            answer = requests.get(f"http://{network['IPAddress']}:8888/", timeout=3).status_code
+        except (APIError, requests.RequestException, ValueError) as error:
+            return f"== {container[:12]}: {error}"
+        return f"== {container[:12]}: {found['Name']} {found['State']} {network['IPAddress']} answers {answer}"
 
     def pid(self, name: str) -> int | None:
         """Return a program's process, while it runs."""

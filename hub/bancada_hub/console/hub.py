@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,13 +13,14 @@ from urllib.parse import quote
 from tornado.httpclient import HTTPClientError, HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
-from bancada_hub.console.errors import HubAwayError, HubRefusedError
+from bancada_hub.console.errors import HubAwayError, HubRefusedError, later
 
 CONNECT_TIMEOUT_S = 3.0
 REQUEST_TIMEOUT_S = 30.0
 """A start answers after the hub's slow_spawn_timeout (10 s) at the latest, a stop soon after."""
 
 STOP_TRIES, STOP_AGAIN_S = 5, 0.3
+STOPPED = later("The start was stopped before it had begun.")
 STREAM_TIMEOUT_S = 600.0
 MOST_CONNECTIONS = 256
 """Each start that is being followed keeps one."""
@@ -67,6 +69,7 @@ class HubClient:
         self._api_url = api_url.rstrip("/")
         self._headers = {"Authorization": f"token {token}"}
         self._stopping: dict[str, asyncio.Task[None]] = {}
+        self._stops: Counter[str] = Counter()
         self._client = SimpleAsyncHTTPClient(force_instance=True, max_clients=MOST_CONNECTIONS)
 
     async def servers(self, person: str) -> dict[str, HubServer]:
@@ -81,8 +84,16 @@ class HubClient:
 
     async def start(self, person: str, slug: str, options: dict[str, str]) -> None:
         """Start a server; returns once it runs, or after 10 s while it still starts."""
-        # Options are always sent: without them the hub would use those of the last start, also refused ones.
-        await self._fetch("POST", _server_path(person, slug), json.dumps({"user_options": options}))
+        path = _server_path(person, slug)
+        stops = self._stops[path]
+        try:
+            # Options are always sent: without them the hub would use those of the last start, also refused ones.
+            await self._fetch("POST", path, json.dumps({"user_options": options}))
+        except HubRefusedError as error:
+            # The hub has no answer but an internal error for a start that is stopped before it has begun.
+            if error.status == 500 and (path in self._stopping or self._stops[path] != stops):
+                raise HubRefusedError(409, STOPPED) from error
+            raise
 
     async def stop(self, person: str, slug: str) -> None:
         """Stop a server, or cancel its start; nothing changes for one that does not run.
@@ -92,6 +103,7 @@ class HubClient:
         """
         path = _server_path(person, slug)
         task = self._stopping.get(path)
+        self._stops[path] += 1
         if task is None:
             task = self._stopping[path] = asyncio.create_task(self._stop(path))
             task.add_done_callback(lambda _: self._stopping.pop(path, None))

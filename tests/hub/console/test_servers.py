@@ -1,12 +1,15 @@
 """A server's state and the hub's words, computed without a hub."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tornado.web import HTTPError
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application, HTTPError, RequestHandler
 
 from bancada_hub.console.errors import HubRefusedError, NotThereError, answer_for
-from bancada_hub.console.hub import HubServer, plain
+from bancada_hub.console.hub import STOPPED, HubClient, HubServer, plain
 from bancada_hub.console.servers import Phase, ServerView, colour, describe, phase_of, view
 from bancada_hub.errors import LaunchRefused, StoreError
 from bancada_hub.ui.language import words
@@ -83,3 +86,38 @@ def test_what_only_the_machine_should_know_stays_there() -> None:
     assert (store.status, store.message) == (503, "The site's database does not answer.")
     fault = answer_for(ZeroDivisionError("secret"), 500)
     assert (fault.status, fault.message) == (500, "The console could not answer this request.")
+
+
+class InterruptedStart(RequestHandler):
+    """What JupyterHub 6.1 was seen to answer when a start is stopped before its first step (random crashes, 84)."""
+
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def post(self) -> None:
+        self.begun.set()
+        await self.stopped.wait()
+        raise HTTPError(500)
+
+    async def delete(self) -> None:
+        self.stopped.set()
+        self.set_status(204)
+
+
+async def test_a_start_that_is_stopped_before_it_has_begun_is_told_as_stopped() -> None:
+    socket, port = bind_unused_port()
+    server = HTTPServer(Application([(r"/users/ana/servers/optics", InterruptedStart)]))
+    server.add_socket(socket)
+    hub = HubClient(f"http://127.0.0.1:{port}", "token")
+    try:
+        start = asyncio.create_task(hub.start("ana", "optics", {}))
+        await InterruptedStart.begun.wait()
+        await hub.stop("ana", "optics")
+        with pytest.raises(HubRefusedError) as refused:
+            await start
+        assert (refused.value.status, refused.value.what) == (409, STOPPED)
+        with pytest.raises(HubRefusedError) as again:  # nobody stopped this one
+            await hub.start("ana", "optics", {})
+        assert again.value.status == 500
+    finally:
+        hub.close()
+        server.stop()
