@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from bancada_hub.store.gpu_rules import LabShare
 from bancada_hub.store.models import LabLeadRow, LabRow
 from bancada_hub.store.people import Person, people_where
 
@@ -34,11 +35,18 @@ class Lab:
     max_cpus: float | None = None
     max_memory_bytes: int | None = None
     version: int = 1
+    max_gpus: int | None = None
+    gpu_weight: float = 1.0
 
     @property
     def limits(self) -> LabLimits:
         """What the servers of its projects may hold together."""
         return LabLimits(self.max_memory_bytes, self.max_cpus)
+
+    @property
+    def share(self) -> LabShare:
+        """What its projects may have of the GPUs together."""
+        return LabShare(self.max_gpus, self.gpu_weight)
 
 
 def labs(session: Session) -> list[Lab]:

@@ -80,6 +80,8 @@ class LabRow(Base):
     max_cpus: Mapped[float | None] = mapped_column(Float)
     max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     version: Mapped[int] = mapped_column(default=1)
+    max_gpus: Mapped[int | None] = mapped_column()
+    gpu_weight: Mapped[float] = mapped_column(Float, default=1.0)
 
 
 class LabLeadRow(Base):
@@ -108,6 +110,12 @@ class ProjectRow(Base):
     max_cpus: Mapped[float | None] = mapped_column(Float)
     max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     egress: Mapped[str] = mapped_column(String(8), default="open")
+    max_gpus: Mapped[int | None] = mapped_column()
+    max_person_gpus: Mapped[int | None] = mapped_column()
+    gpu_guarantee: Mapped[int] = mapped_column(default=0)
+    gpu_within_s: Mapped[float] = mapped_column(Float, default=14_400.0)
+    gpu_memory_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    gpu_weight: Mapped[float] = mapped_column(Float, default=1.0)
 
 
 class MemberRow(Base):

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from bancada_hub.roles import Subject
+from bancada_hub.store.gpu_rules import WITHIN_S, ProjectShare
 from bancada_hub.store.models import MemberRow, PersonRow, ProjectRow
 from bancada_hub.store.people import Person, get_person, next_gid
 
@@ -54,6 +55,12 @@ class Project:
     max_cpus: float | None = None
     max_memory_bytes: int | None = None
     egress: Egress = "open"
+    max_gpus: int | None = None
+    max_person_gpus: int | None = None
+    gpu_guarantee: int = 0
+    gpu_within_s: float = WITHIN_S
+    gpu_memory_bytes: int = 0
+    gpu_weight: float = 1.0
 
     @property
     def subject(self) -> Subject:
@@ -66,6 +73,11 @@ class Project:
         known: dict[str, Egress] = {each: each for each in EGRESSES}
         egress = known.get(self.egress, "none")  # a word that this release does not know opens nothing
         return ProjectLimits(self.max_memory_bytes, self.max_cpus, egress)
+
+    @property
+    def share(self) -> ProjectShare:
+        """What it may have of the GPUs."""
+        return ProjectShare(**{name: getattr(self, name) for name in ProjectShare.__dataclass_fields__})
 
     @property
     def personal(self) -> bool:
