@@ -1,10 +1,27 @@
 """The scheduler's rules, from what is kept of labs and projects."""
 
+from datetime import UTC, tzinfo
+from functools import cache
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
 from sqlalchemy.orm import Session
 
 from bancada_hub.gpus.scheduling.rules import Hours, LabRule, ProjectRule, Rules, Timed
 from bancada_hub.store import gpu_rules, labs, projects
 from bancada_hub.store.gpu_rules import LabShare, NewRule, ProjectShare
+
+
+LOCAL_TIME = Path("/etc/localtime")
+
+
+@cache
+def machine_zone() -> tzinfo:
+    """Return the machine's time zone, in which the hours of rules are meant; UTC where it has none."""
+    if not LOCAL_TIME.exists():
+        return UTC
+    with LOCAL_TIME.open("rb") as file:
+        return ZoneInfo.from_file(file)
 
 
 def read_rules(session: Session) -> Rules:
@@ -13,6 +30,7 @@ def read_rules(session: Session) -> Rules:
         projects={each.id: project_rule(each, each.share) for each in projects.all_projects(session)},
         labs={each.id: lab_rule(each, each.share) for each in labs.labs(session)},
         timed=tuple(timed(each.new) for each in gpu_rules.rules(session)),
+        zone=machine_zone(),
     )
 
 
