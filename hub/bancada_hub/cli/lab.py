@@ -10,10 +10,11 @@ from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
 from bancada_hub.naming import checked_title
-from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, lab_for, remove_lab_lead
+from bancada_hub.projects.labs import add_lab_lead, archive_lab, change_lab, create_lab, remove_lab_lead
 from bancada_hub.projects.limits import LAB_LIMITS, change_lab_limits, cpu_limit, memory_limit
 from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, projects, trace
+from bancada_hub.store.finding import lab_for
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

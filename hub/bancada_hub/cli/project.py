@@ -10,7 +10,6 @@ from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
 from bancada_hub.naming import checked_title
-from bancada_hub.projects.labs import lab_for
 from bancada_hub.projects.limits import change_project_limits, cpu_limit, memory_limit
 from bancada_hub.projects.projects import (
     CHANGE,
@@ -20,13 +19,13 @@ from bancada_hub.projects.projects import (
     archive_project,
     change_project,
     create_project,
-    project_for,
     remove_member,
     set_lead,
 )
 from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, projects, trace
 from bancada_hub.store.database import Store
+from bancada_hub.store.finding import lab_for, project_for
 from bancada_hub.store.granted import PAGE, Wanted, grants
 
 

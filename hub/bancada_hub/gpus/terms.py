@@ -11,7 +11,6 @@ from bancada_hub.gpus.scheduling.rules import Hours, LabRule, ProjectRule, Rules
 from bancada_hub.store import gpu_rules, labs, projects
 from bancada_hub.store.gpu_rules import LabShare, NewRule, ProjectShare
 
-
 LOCAL_TIME = Path("/etc/localtime")
 
 

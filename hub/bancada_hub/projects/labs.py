@@ -2,13 +2,14 @@
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import NotFound, PeopleError, told
-from bancada_hub.naming import SLUG, check_slug, checked_title, shown
+from bancada_hub.errors import PeopleError, told
+from bancada_hub.naming import check_slug, checked_title, shown
 from bancada_hub.projects import telling
-from bancada_hub.roles import Action, Actor, Subject
+from bancada_hub.roles import Action, Actor
 from bancada_hub.store import labs, people, projects, trace
 from bancada_hub.store.database import Store
-from bancada_hub.store.standing import allowed, require
+from bancada_hub.store.finding import lab_for
+from bancada_hub.store.standing import require
 
 FIRST_SLUG, FIRST_TITLE = "lab", "Lab"
 
@@ -99,21 +100,6 @@ def remove_lab_lead(store: Store, actor: Actor, slug: str, name: str) -> people.
         made.detail["person"] = name
         telling.leads_lab(made.session, actor, lab, person, lead=False)
         return person
-
-
-def lab_for(session: Session, actor: Actor, slug: str, action: Action) -> labs.Lab:
-    """Return a lab on which an actor may do this.
-
-    Raises:
-        NotFound: There is none, or the actor may not know of it.
-        Forbidden: They may see it, and not do this.
-    """
-    lab = labs.find_lab(session, slug) if SLUG.fullmatch(slug) else None
-    if lab is None or not allowed(session, actor, Action.SEE_LAB, Subject(lab_id=lab.id)):
-        msg = told("There is no lab “%(slug)s”.", slug=shown(slug))
-        raise NotFound(msg, fix=told("See which there are: ./bancada lab list"))
-    require(session, actor, action, Subject(lab_id=lab.id))
-    return lab
 
 
 def person_to_add(session: Session, name: str) -> people.Person:

@@ -7,23 +7,20 @@ holds for the sum of what really runs. Nothing that runs is touched; limits and 
 import math
 from typing import TypeVar
 
-from sqlalchemy.orm import Session
-
 from bancada_hub.amounts import Bytes, Cores
-from bancada_hub.errors import PeopleError, StaleVersion, told
+from bancada_hub.errors import PeopleError, told
 from bancada_hub.projects import telling
-from bancada_hub.projects.labs import lab_for
-from bancada_hub.projects.projects import LIMITS, project_for, stale
+from bancada_hub.projects.projects import LIMITS
 from bancada_hub.roles import Action, Actor
 from bancada_hub.site import GIB
 from bancada_hub.store import labs, projects, trace
 from bancada_hub.store.database import Store
+from bancada_hub.store.finding import lab_for, project_for, stale_lab, stale_project
 
 LEAST_MEMORY_GIB, MOST_MEMORY_GIB = 0.25, 1_048_576.0
 LEAST_CPUS, MOST_CPUS = 0.1, 65_536.0
 
 LAB_LIMITS = "lab.limits"
-_LAB_CHANGES = ("lab.change", "lab.archive", "lab.reopen", LAB_LIMITS)
 
 Amount = TypeVar("Amount", int, float)
 
@@ -81,7 +78,7 @@ def change_project_limits(
     with trace.change(store, actor, LIMITS, f"project:{slug}") as made:
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
         if project.version != version:
-            raise stale(made.session, project)
+            raise stale_project(made.session, project)
         if project.lab_id is not None:
             _check_under(labs.get_lab(made.session, project.lab_id), limits)
         detail = _detail(project.limits, limits) | {"egress": limits.egress, "egress_before": project.egress}
@@ -111,7 +108,7 @@ def change_lab_limits(store: Store, actor: Actor, slug: str, version: int, limit
     with trace.change(store, actor, LAB_LIMITS, f"lab:{slug}") as made:
         lab = lab_for(made.session, actor, slug, Action.SET_LAB_LIMITS)
         if lab.version != version:
-            raise _stale_lab(made.session, lab)
+            raise stale_lab(made.session, lab)
         for project in projects.all_projects(made.session, lab_id=lab.id):
             _check_above(project, limits)
         detail = _detail(lab.limits, limits)
@@ -156,14 +153,3 @@ def _detail(
         "max_cpus": after.max_cpus,
         "max_cpus_before": before.max_cpus,
     }
-
-
-def _stale_lab(session: Session, lab: labs.Lab) -> StaleVersion:
-    last = trace.last_change(session, _LAB_CHANGES, f"lab:{lab.slug}")
-    msg = told(
-        "%(who)s changed this lab at %(time)s UTC on %(date)s, after this page was opened.",
-        who=last.actor if last else "?",
-        time=f"{last.at:%H:%M:%S}" if last else "?",
-        date=f"{last.at:%Y-%m-%d}" if last else "?",
-    )
-    return StaleVersion(msg, fix=told("Nothing was saved. Reload the page, then change it again."))

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import Forbidden, NotFound, PeopleError, StaleVersion, told
+from bancada_hub.errors import PeopleError, told
 from bancada_hub.naming import check_slug, checked_title, shown
 from bancada_hub.projects import telling
-from bancada_hub.projects.labs import lab_for, person_to_add
+from bancada_hub.projects.labs import person_to_add
 from bancada_hub.roles import Action, Actor
 from bancada_hub.site import Site
 from bancada_hub.store import labs, people, projects, trace
 from bancada_hub.store.database import Store
-from bancada_hub.store.standing import allowed, require, standing_of_actor
+from bancada_hub.store.finding import lab_for, project_for, stale_project
+from bancada_hub.store.standing import standing_of_actor
 
 CHANGE, ARCHIVE, REOPEN, LIMITS = "project.change", "project.archive", "project.reopen", "project.limits"
 
@@ -82,7 +83,7 @@ def change_project(store: Store, actor: Actor, slug: str, version: int, title: s
         project = project_for(made.session, actor, slug, Action.CHANGE_PROJECT)
         checked = checked_title(title)
         if project.version != version:
-            raise stale(made.session, project)
+            raise stale_project(made.session, project)
         made.detail |= {"from": project.title, "to": checked, "version": version + 1}
         return projects.set_title(made.session, project.id, checked)
 
@@ -173,24 +174,6 @@ def set_lead(store: Store, actor: Actor, slug: str, name: str, *, lead: bool) ->
         return _member(made.session, project, member.person)
 
 
-def project_for(session: Session, actor: Actor, slug: str, action: Action) -> projects.Project:
-    """Return a project on which an actor may do this.
-
-    Raises:
-        NotFound: There is none, or the actor may not know of it: nobody learns which.
-        Forbidden: They may see it, and not do this.
-    """
-    project = projects.find_project(session, slug) if slug.isprintable() else None
-    if project is None or not allowed(session, actor, Action.SEE_PROJECT, project.subject):
-        msg = told("There is no project “%(slug)s”.", slug=shown(slug))
-        raise NotFound(msg, fix=told("See which there are: ./bancada project list"))
-    if project.personal and action is not Action.SEE_PROJECT:
-        msg = told("A personal project is its owner's alone, and stays as it is.")
-        raise Forbidden(msg, fix=told("Work together in a shared project."))
-    require(session, actor, action, project.subject)
-    return project
-
-
 def _grant(session: Session, project: projects.Project, person: people.Person, *, lead: bool) -> None:
     projects.add_member(session, project.id, person.id, lead=lead)
     if lead:
@@ -233,19 +216,3 @@ def _member(session: Session, project: projects.Project, person: people.Person) 
         msg = told("%(name)s is not in the project “%(slug)s”.", name=person.name, slug=project.slug)
         raise PeopleError(msg)
     return member
-
-
-def stale(session: Session, project: projects.Project) -> StaleVersion:
-    """Return the refusal of a change by somebody who has not read the last one: who made it, and when."""
-    last = trace.last_change(session, (CHANGE, ARCHIVE, REOPEN, LIMITS), f"project:{project.slug}")
-    when = f"{last.at:%H:%M:%S %Y-%m-%d}" if last else "? ?"
-    time, date = when.split()
-    msg = told(
-        "%(who)s changed this project at %(time)s UTC on %(date)s, after this page was opened; it is now called "
-        "“%(title)s”.",
-        who=last.actor if last else "?",
-        time=time,
-        date=date,
-        title=project.title,
-    )
-    return StaleVersion(msg, fix=told("Nothing was saved. Reload the page, then change it again."))
