@@ -75,5 +75,5 @@ def strays(site: CrashSite, running: dict[str, str]) -> set[int] | set[str]:
     for container in running.values():
         table = site.client.api.top(container)
         at = table["Titles"].index("PID")
-        inside |= {int(row[at]) for row in table["Processes"]}
+        inside |= {int(row[at]) for row in table["Processes"] or []}  # none: it has just ended
     return servers_here - inside if servers_here else set(running)
