@@ -47,6 +47,7 @@ class Action(StrEnum):
     """What can be asked for."""
 
     SEE_SITE = "see-site"
+    MANAGE_GPUS = "manage-gpus"
     MANAGE_PEOPLE = "manage-people"
     CREATE_LAB = "create-lab"
     ARCHIVE_LAB = "archive-lab"

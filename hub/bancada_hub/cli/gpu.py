@@ -1,12 +1,18 @@
-"""`bancada gpu list|show`: the machine's cards, as the driver has them now."""
+"""`bancada gpu list|show|…`: the machine's cards, as the driver has them now; what is done with them: `gpu_admin`."""
 
 import argparse
+from collections.abc import Mapping
 
+from bancada_hub.cli import gpu_admin
 from bancada_hub.cli.table import add_verb, rows, say
+from bancada_hub.cli.where import opened
+from bancada_hub.errors import SettingsError, StoreError
 from bancada_hub.gpus.inventory import Card, Instance, Inventory, card_json, resolve
+from bancada_hub.gpus.lab import known_inventory
 from bancada_hub.gpus.simulated import machine_inventory
 from bancada_hub.installation import read_facts
 from bancada_hub.places import Places
+from bancada_hub.store.database import Store
 
 GIB = 2**30
 NO_VALUE = "–"  # noqa: RUF001 - the sign that all pages have for it
@@ -22,31 +28,57 @@ LEVELS = {
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the noun."""
-    parser = subparsers.add_parser("gpu", help="the machine's NVIDIA cards: list, show")
+    parser = subparsers.add_parser("gpu", help="the machine's NVIDIA cards: list, show, out, back, share, reserve, …")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     add_verb(verbs, "list", "which cards there are, and how they are", _list)
     show = add_verb(verbs, "show", "a card with everything that the driver says of it", _show)
     show.add_argument("uuid", help="its UUID, or the first 8 characters or more of it")
+    gpu_admin.register(verbs)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = _cards(arguments)
-    return say(arguments, found.as_json(), list_words(found))
+    store = _store(arguments)
+    found = _cards(arguments, store)
+    notes = gpu_admin.notes_of(store) if store else {}
+    value = found.as_json()
+    for card in value["cards"]:
+        card |= {"note": notes.get(card["uuid"], "")}
+    return say(arguments, value, list_words(found, notes))
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    card = resolve(_cards(arguments), arguments.uuid)
+    card = resolve(machine_cards(arguments), arguments.uuid)
     return say(arguments, card_json(card), show_words(card))
 
 
-def _cards(arguments: argparse.Namespace) -> Inventory:
-    """Return the site's cards; without a site those of the machine."""
+def _store(arguments: argparse.Namespace) -> Store | None:
+    """Return the site's database; None without a site, and before its database is there."""
+    if read_facts(Places(arguments.data)) is None:
+        return None
+    try:
+        return opened(arguments)[1]
+    except (SettingsError, StoreError):
+        return None
+
+
+def machine_cards(arguments: argparse.Namespace) -> Inventory:
+    """Return the site's cards, those that were there before included; without a site those of the machine."""
+    return _cards(arguments, _store(arguments))
+
+
+def _cards(arguments: argparse.Namespace, store: Store | None) -> Inventory:
     facts = read_facts(Places(arguments.data))
-    return machine_inventory(facts.simulated_gpus if facts else 0)
+    simulated = facts.simulated_gpus if facts else 0
+    return known_inventory(store, simulated) if store else machine_inventory(simulated)
 
 
-def list_words(found: Inventory) -> str:
-    """Return the cards as a table, below it those that do not answer."""
+def list_words(found: Inventory, notes: Mapping[str, str] | None = None) -> str:
+    """Return the cards as a table, below it what there is to say of some, and those that do not answer.
+
+    Args:
+        found: The cards.
+        notes: What administrators decided and what failed, by UUID.
+    """
     if found.reason:
         return found.reason
     cells = [
@@ -55,6 +87,7 @@ def list_words(found: Inventory) -> str:
     ]
     aside = [f"set aside: {each.uuid or f'card {each.index}'}: {each.reason}" for each in found.set_aside]
     remarks = [f"{card.uuid}: {reason}" for card in found.cards for reason in card.health.reasons]
+    remarks += [f"{uuid}: {note}" for uuid, note in (notes or {}).items()]
     table = rows(("uuid", "model", "memory", "use", "health"), cells) if cells else "No card can be used."
     source = "simulated: these cards are none" if found.source == "simulated" else f"driver {found.driver}"
     return "\n".join([table, *remarks, *aside, source])

@@ -52,6 +52,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     _listen(server, ADDRESS, ports.console)
     _listen(inner, installation.facts.gateway, ports.server_api)
     context.queue.start()
+    context.watch.start()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -60,6 +61,7 @@ async def _serve(installation: Installation, api_url: str) -> None:
     inner.stop()
     await watch.close()
     await context.queue.close()
+    await context.watch.close()
     await context.starts.close()
     context.hub.close()
     try:

@@ -37,6 +37,7 @@ IN_WORDS: dict[Allowed, str] = {
     Action.SET_LAB_LIMITS: "admins",
     Action.MANAGE_PEOPLE: "admins",
     Action.SEE_SITE: "admins",
+    Action.MANAGE_GPUS: "admins",
 }
 
 

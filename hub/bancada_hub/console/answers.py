@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from bancada_hub.console.preparation import Progress
 from bancada_hub.console.servers import Phase
+from bancada_hub.gpus.inventory import Cause as Broken
 from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.launch.ending import Cause
 from bancada_hub.launch.sizes import SIZES
@@ -163,6 +164,47 @@ SCHEMAS: dict[str, Schema] = {
         waits=_many(reference("Waits")),
         more=_whole("How many more wait"),
     ),
+    "Cards": _table(
+        source=_text("Where this was read; “simulated” for cards that are none", "nvml", "simulated"),
+        reason=_text("Why no card could be read; empty when some could"),
+        cards=_many(reference("Card")),
+    ),
+    "Card": _table(
+        uuid=_text(),
+        parent=_text("The UUID of the card that this is a part of (MIG); empty for a whole card"),
+        model=_text("May be empty"),
+        memory_bytes=_whole("0 where it is not known"),
+        answers=_yes("Whether it can be read now"),
+        out=_yes("Whether it is out of service: nobody new gets it"),
+        tenants=_whole("How many may hold it at once; more than 1: without memory protection from each other"),
+        reserved=_yes("Whether it is kept for a project or a lab"),
+        reserved_for=_text("“project:” or “lab:” and a short name; empty for everybody, or where one may not know"),
+        reason=_text("Why an administrator marked it; may be empty"),
+        troubles=_many(_text("What has failed, in the language asked for")),
+    ),
+    "Marked": _table(message=_MESSAGE, uuid=_text("The card"), held=_whole("How many leases hold it, and go on")),
+    "Incidents": _table(
+        incidents=_many(reference("Incident")),
+        attention=_many(reference("Attention")),
+    ),
+    "Incident": _table(
+        incident=_whole("Its number"),
+        card=_text("A UUID; empty for all cards of the machine"),
+        cause=_text("", *(cause.value for cause in Broken)),
+        message=_text("What happened, in the language asked for"),
+        fix=_text("What to do; empty once it is over"),
+        **{"from": _moment()},
+        until=_or_null(_moment("null while it lasts")),
+        closed_by=_text("Who said that it is over; empty when it was found to be"),
+        held=_many(_table(person=_text("What pages call them"), project=_text("The project's title"))),
+    ),
+    "Attention": _table(
+        request=_whole("The lease's number"),
+        person=_text("The account name"),
+        project=_text("The project's title"),
+        cards=_many(_text("A card's UUID")),
+        seen=_many(_text("What is on each card, in the language asked for")),
+    ),
     "Holds": _table(
         request=_whole(),
         person=_text("The account name; empty for somebody in a project that one is not in"),
@@ -171,6 +213,8 @@ SCHEMAS: dict[str, Schema] = {
         since=_moment(),
         until=_moment("Until when at most"),
         claim_by=_or_null(_moment("Until when they wait for their owner to start; null once a server has them")),
+        trouble=_text("What happened to its cards, and what its owner does; empty while they are well"),
+        silent_since=_or_null(_moment("When its server was heard of last, if that is long ago")),
     ),
     "Waits": _table(
         request=_whole(),

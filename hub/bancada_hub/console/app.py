@@ -8,14 +8,16 @@ from tornado.web import Application, StaticFileHandler
 from bancada_hub.console.context import Context
 from bancada_hub.console.examination import examine_now
 from bancada_hub.console.gpu_queue import GpuQueue
+from bancada_hub.console.gpu_watch import GpuWatch
 from bancada_hub.console.handlers.unknown import ANYTHING_ELSE, Unknown
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.routes import PREFIX
+from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
 from bancada_hub.console.table import ROUTES
 from bancada_hub.console.vouched import Vouched
-from bancada_hub.gpus.simulated import machine_inventory
+from bancada_hub.gpus.lab import known_inventory
 from bancada_hub.installation import Installation
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.secrets import secret
@@ -56,7 +58,8 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         cache_max_age=IDENTITY_CACHE_S,
         allow_token_in_url=False,
     )
-    starts, cards = Starts(hub), Shared(lambda: machine_inventory(installation.facts.simulated_gpus))
+    starts, cards = Starts(hub), Shared(lambda: known_inventory(store, installation.facts.simulated_gpus))
+    queue, reports = GpuQueue(store, cards, hub, starts), Reports()
     return Context(
         launch=LaunchContext.of(installation, store),
         hub=hub,
@@ -65,7 +68,9 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         environment=skin.environment(TEMPLATES, installation.site),
         examination=Shared(lambda: examine_now(installation.places.data)),
         cards=cards,
-        queue=GpuQueue(store, cards, hub, starts),
+        queue=queue,
+        watch=GpuWatch(store, cards, reports, queue.look_soon),
+        reports=reports,
         vouched=Vouched(sign_in_at_hub.cache),
     )
 

@@ -7,6 +7,7 @@ from jupyterhub.services.auth import HubOAuth
 
 from bancada_hub.console.examination import Outcome
 from bancada_hub.console.gpu_queue import GpuQueue
+from bancada_hub.console.gpu_watch import GpuWatch
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.server_api.reports import Reports
 from bancada_hub.console.shared import Shared
@@ -29,6 +30,7 @@ class Context:
         examination: The doctor's checks.
         cards: The machine's.
         queue: The GPU queue.
+        watch: The cards' health.
         vouched: What is kept of the hub's answers to who asks.
         reports: What servers reported last.
     """
@@ -42,4 +44,5 @@ class Context:
     cards: Shared[Inventory]
     vouched: Vouched
     queue: GpuQueue
+    watch: GpuWatch
     reports: Reports = field(default_factory=Reports)

@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bancada_hub.gpus.board import Board, Holds, Waits, free_for
+from bancada_hub.gpus.board import Board, Holds, Waits, free_for, places_for
 from bancada_hub.gpus.broker import Lab
 from bancada_hub.store.projects import Project
 
 MOST_OFFERED = 8
 """More cards at once are asked for by REST or command line: a longer list would be in everybody's way."""
+
+
+SHARED = "shared"
+"""What a start asks for that wants a place on a shared card."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,9 @@ class GpuChoice:
         waits: The person's own place in the queue, when they are in it.
         holds: The cards that the person has there.
         simulated: Whether the cards are none.
+        shared_free: Places on shared cards that the project could be given now.
+        shared_total: Places that it could be given at all.
+        on_shared: Whether what the person holds is a place on a shared card.
     """
 
     free: int
@@ -28,6 +35,9 @@ class GpuChoice:
     waits: Waits | None = None
     holds: Holds | None = None
     simulated: bool = False
+    shared_free: int = 0
+    shared_total: int = 0
+    on_shared: bool = False
 
     @property
     def counts(self) -> range:
@@ -45,7 +55,19 @@ def gpu_choices(board: Board, lab: Lab, projects: Iterable[Project], *, simulate
     found = {}
     for project in projects:
         free, total = free_for(lab, board, project.id)
-        choice = GpuChoice(free, total, board.own_wait(project.slug), board.own_hold(project.slug), simulated)
-        if total or choice.waits or choice.holds:
+        places, all_places = places_for(lab, board, project.id)
+        holds = board.own_hold(project.slug)
+        shared = {card.uuid for card in lab.cards if card.tenants > 1}
+        choice = GpuChoice(
+            free,
+            total,
+            board.own_wait(project.slug),
+            holds,
+            simulated,
+            places,
+            all_places,
+            on_shared=holds is not None and not shared.isdisjoint(holds.cards),
+        )
+        if total or all_places or choice.waits or choice.holds:
             found[project.id] = choice
     return found

@@ -22,7 +22,8 @@ from bancada_hub.gpus.board import Board, read_board
 from bancada_hub.gpus.broker import Broker, Lab
 from bancada_hub.gpus.inventory import Inventory
 from bancada_hub.gpus.lab import read_lab
-from bancada_hub.gpus.settling import WORK, Todo, ToStart, ToStop, settle
+from bancada_hub.gpus.settling import Todo, ToStart, ToStop, settle
+from bancada_hub.gpus.watching import WORK
 from bancada_hub.roles import Actor
 from bancada_hub.store import leases, notices, people, requests, trace
 from bancada_hub.store.database import Store

@@ -23,6 +23,8 @@ _ABOUT = {
     "person": "The account name",
     "notice": "The notice's number",
     "request": "the number of a request for GPUs",
+    "card": "A GPU's UUID, or the first 8 characters or more of it",
+    "incident": "The incident's number",
 }
 
 

@@ -4,6 +4,7 @@ from bancada_hub.console.handlers import (
     accounts,
     audit,
     doctor,
+    gpus,
     granted,
     labs,
     members,
@@ -21,7 +22,7 @@ from bancada_hub.console.handlers import (
 )
 
 _TOPICS = (
-    *(work, tabs, profile, notices, projects, queue),
+    *(work, gpus, tabs, profile, notices, projects, queue),
     *(labs, members, granted),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),

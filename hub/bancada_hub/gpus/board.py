@@ -1,21 +1,27 @@
 """What pages, programs and the command line show of the queue: who holds which cards, who waits, and why."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from bancada_hub.errors import Told
+from bancada_hub.errors import Told, joined
 from bancada_hub.gpus import broker
+from bancada_hub.gpus.inventory import Cause
 from bancada_hub.gpus.lab import read_history
+from bancada_hub.gpus.remedies import holder_fix
 from bancada_hub.gpus.scheduling.forecast import Range
 from bancada_hub.gpus.scheduling.placement import may_hold
 from bancada_hub.gpus.scheduling.values import Lease, Request
 from bancada_hub.gpus.scheduling.why import Explainer, Reader
-from bancada_hub.store import leases, people, projects
+from bancada_hub.store import incidents, leases, people, projects
 from bancada_hub.store.standing import standing_of
 
 MOST_EXPLAINED = 50
 """So many of those who wait are shown, each with its reason; how many more there are is said."""
+
+SILENT_AFTER_S = 300.0
+"""A server reports every 30 s; one that has not for so long hangs, or its link with the site does."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Holds:
         until_s: Until when at most.
         claim_by_s: Until when they wait for their owner to start; None once a server has them.
         may_end: Whether the reader may give them back before a server has taken them.
+        trouble: What happened to its cards, and what its owner does; None while they are well.
+        silent_since_s: When its server was heard of last, if that is long ago.
     """
 
     request_id: int
@@ -60,6 +68,8 @@ class Holds:
     until_s: float
     claim_by_s: float | None
     may_end: bool
+    trouble: Told | None = None
+    silent_since_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ class Board:
     free: int = 0
 
     def of_card(self, uuid: str) -> tuple[Holds, ...]:
-        """Return who has a card, or a part of it."""
+        """Return who has a card, or a MIG instance."""
         return tuple(each for each in self.holds if uuid in each.cards)
 
     def own_wait(self, project: str) -> Waits | None:
@@ -140,9 +150,12 @@ def read_board(session: Session, lab: broker.Lab, person_id: int | None, now_s: 
         return Board()
     reader, managed = _reader(session, person_id)
     explainer = Explainer(state, now_s, read_history(session))
-    known = _Names(session, reader)
-    claimed = {lease.request_id for lease, _ in leases.live_leases(session) if lease.server}
-    holds = [_holds(lease, known, managed, claimed) for lease in explainer.state.leases.values()]
+    known, troubles = _Names(session, reader), troubles_of(session)
+    claimed = {lease.request_id: lease.renewed_s for lease, _ in leases.live_leases(session) if lease.server}
+    holds = [
+        replace(each, trouble=troubles.get(each.request_id), silent_since_s=_silent(claimed, each.request_id, now_s))
+        for each in (_holds(lease, known, managed, claimed) for lease in explainer.state.leases.values())
+    ]
     first = explainer.order[:MOST_EXPLAINED]
     own = [each for each in explainer.order[MOST_EXPLAINED:] if each.person_id == reader.person_id]
     waits = [_waits(explainer, request, reader, known, managed) for request in (*first, *own)]
@@ -157,11 +170,33 @@ def read_board(session: Session, lab: broker.Lab, person_id: int | None, now_s: 
     )
 
 
+def troubles_of(session: Session) -> dict[int, Told]:
+    """Return what happened to the cards of leases, and what their owners do, by the lease's number."""
+    found: dict[int, Told] = {}
+    for incident in incidents.open_incidents(session):
+        fix = holder_fix(Cause(incident.cause))
+        for request_id, _, _ in incident.held if fix else ():
+            found.setdefault(request_id, joined(incident.words, fix or incident.words))
+    return found
+
+
+def _silent(claimed: Mapping[int, float | None], request_id: int, now_s: float) -> float | None:
+    heard_s = claimed.get(request_id)
+    return heard_s if heard_s is not None and now_s - heard_s > SILENT_AFTER_S else None
+
+
 def free_for(lab: broker.Lab, board: Board, project_id: int) -> tuple[int, int]:
     """Return how many whole cards a project could be given now, and how many at all."""
     taken = {uuid for each in board.holds for uuid in each.cards}
     suiting = [card for card in lab.cards if not card.profile and card.tenants == 1 and may_hold(card, project_id)]
     return sum(card.uuid not in taken for card in suiting), len(suiting)
+
+
+def places_for(lab: broker.Lab, board: Board, project_id: int) -> tuple[int, int]:
+    """Return how many places on shared cards a project could be given now, and how many at all."""
+    shared = [card for card in lab.cards if card.tenants > 1 and may_hold(card, project_id)]
+    free = sum(max(0, card.tenants - len(board.of_card(card.uuid))) for card in shared)
+    return free, sum(card.tenants for card in shared)
 
 
 def _reader(session: Session, person_id: int | None) -> tuple[Reader, frozenset[int] | None]:
@@ -202,7 +237,7 @@ def _may_end(owner: Owner, request: Request, managed: frozenset[int] | None) -> 
     return owner.own or managed is None or request.project_id in managed
 
 
-def _holds(lease: Lease, known: _Names, managed: frozenset[int] | None, claimed: set[int]) -> Holds:
+def _holds(lease: Lease, known: _Names, managed: frozenset[int] | None, claimed: Collection[int]) -> Holds:
     owner = known.owner(lease.request)
     may_end = lease.id not in claimed and _may_end(owner, lease.request, managed)
     return Holds(lease.id, owner, lease.cards, lease.granted_s, lease.ends_s, lease.claim_by_s, may_end)

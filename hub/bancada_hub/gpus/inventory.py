@@ -24,6 +24,25 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Cause(StrEnum):
+    """What can be wrong with a card; those of ABSENT mean that it cannot be read at all."""
+
+    LOST = "lost"
+    MISSING = "missing"
+    SILENT = "silent"
+    UNREADABLE = "unreadable"
+    DRIVER = "driver"
+    REPAIR_WAITS = "repair-waits"
+    REPAIR_FAILED = "repair-failed"
+    XID = "xid"
+    PARTS = "parts-changed"
+    OCCUPIED = "occupied"
+    SERVER = "lost-by-server"
+
+
+ABSENT = frozenset({Cause.LOST, Cause.MISSING, Cause.SILENT, Cause.UNREADABLE})
+
+
 @dataclass(frozen=True)
 class Health:
     """A verdict on a card.
@@ -135,11 +154,13 @@ class SetAside:
         index: The driver's number for it; None for one that the driver no longer counts.
         uuid: Its name, where that is known.
         reason: Why.
+        cause: The same as a fixed word.
     """
 
     index: int | None
     uuid: str | None
     reason: Told
+    cause: Cause = Cause.UNREADABLE
 
 
 @dataclass(frozen=True)
@@ -205,16 +226,27 @@ def judge(rows: Rows | None, uncorrected_errors: int | None) -> Health:
 def with_expected(inventory: Inventory, expected: Iterable[str]) -> Inventory:
     """Return an inventory that names the cards which were there before and are not counted any more.
 
-    Some losses leave no error anywhere: only the comparison shows them.
+    Some losses leave no error anywhere: only the comparison shows them. A card that hung before it said its name is
+    named by it too, when there is only one that it can be.
+
+    Args:
+        inventory: What was read.
+        expected: UUIDs of cards that were there before.
     """
-    if inventory.reason:
+    if inventory.source == "simulated":
         return inventory
+    if inventory.reason:
+        silent = (SetAside(None, uuid, inventory.reason, Cause.DRIVER) for uuid in sorted(set(expected)))
+        return replace(inventory, set_aside=tuple(silent))
     known = {card.uuid for card in inventory.cards} | {each.uuid for each in inventory.set_aside}
-    gone = tuple(
-        SetAside(None, uuid, told("The driver no longer finds this card, which was there before."))
-        for uuid in sorted(set(expected) - known)
-    )
-    return replace(inventory, set_aside=inventory.set_aside + gone)
+    gone = sorted(set(expected) - known)
+    nameless = [each for each in inventory.set_aside if each.uuid is None]
+    if len(nameless) == len(gone) == 1:
+        named = replace(nameless[0], uuid=gone[0])
+        return replace(inventory, set_aside=tuple(named if each.uuid is None else each for each in inventory.set_aside))
+    said = told("The driver no longer finds this card, which was there before.")
+    missing = tuple(SetAside(None, uuid, said, Cause.MISSING) for uuid in gone)
+    return replace(inventory, set_aside=inventory.set_aside + missing)
 
 
 def resolve(inventory: Inventory, wanted: str) -> Card:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bancada_hub.errors import Told, told
-from bancada_hub.gpus.inventory import Card, Inventory, SetAside, card_from
+from bancada_hub.gpus.inventory import Card, Cause, Inventory, SetAside, card_from
 
 START_S = 15.0
 """For the worker's start and the driver's: without persistence mode a machine of eight cards takes some seconds."""
@@ -47,6 +47,7 @@ class _Reading:
     failure: dict[str, Any] | None = None
     cards: dict[int, Card] = field(default_factory=dict)
     aside: dict[int, SetAside] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
     done: bool = False
 
     @property
@@ -79,7 +80,7 @@ def read_inventory(
             break
         if hung and isinstance(reading.step, int):
             said = told("NVML is not answering on this card: it took longer than the deadline.")
-            reading.aside[reading.step] = SetAside(reading.step, None, said)
+            reading.aside[reading.step] = SetAside(reading.step, reading.names.get(reading.step), said, Cause.SILENT)
         elif hung or reading.left_out == before:
             return Inventory(reason=_silent(hung=hung))
     if reading.failure:
@@ -122,6 +123,8 @@ def _note(reading: _Reading, line: dict[str, Any]) -> None:
         reading.failure = line
     elif "step" in line:
         reading.step = line["step"]
+    elif "named" in line:
+        reading.names[line["named"]] = line["uuid"]
     elif "driver" in line:
         reading.driver = line["driver"]
     elif "found" in line:
@@ -129,7 +132,8 @@ def _note(reading: _Reading, line: dict[str, Any]) -> None:
         if found["error"] is None:
             reading.cards[found["index"]] = card_from(found["card"])
         else:
-            reading.aside[found["index"]] = SetAside(found["index"], found["uuid"], _card_words(found))
+            cause = Cause.LOST if found["error"] == LOST else Cause.UNREADABLE
+            reading.aside[found["index"]] = SetAside(found["index"], found["uuid"], _card_words(found), cause)
         reading.step = "next"
     else:
         reading.done = True

@@ -11,16 +11,11 @@ from sqlalchemy.orm import Session
 from bancada_hub.errors import Told, told
 from bancada_hub.gpus import broker
 from bancada_hub.gpus.inventory import Inventory
-from bancada_hub.gpus.scheduling.values import Decisions, OnGrant
-from bancada_hub.store import leases, notices, people, projects, servers
+from bancada_hub.gpus.scheduling.values import Decisions, Health, OnGrant
+from bancada_hub.gpus.watching import GPUS, WORK, held_leases
+from bancada_hub.store import leases, notices, people, projects, requests, servers
 from bancada_hub.store.leases import StoredLease
 from bancada_hub.store.requests import StoredRequest, find_request
-
-FREE_BYTES = 64 * 2**20
-"""Less than this on a card is what the driver keeps without anybody's program: 1 to 20 MiB on cards of 2020 to 2025."""
-
-WORK = "/services/bancada/"
-GPUS = "/services/bancada/gpus"
 
 
 @dataclass(frozen=True)
@@ -73,10 +68,11 @@ def settle(
     """
     session = turn.session
     held = {row.start_id for row in servers.held(session)}
-    gone = [lease for lease, _ in leases.live_leases(session) if lease.server and lease.server not in held]
-    free = [lease for lease in gone if are_free(inventory, lease.cards)]
-    for lease in free:
-        broker.release(session, lab, lease.request_id, now_s)
+    gone = [each for each in held_leases(session) if each.gone]
+    free = [each.request for each in gone if each.is_over(inventory)]
+    for request_id in free:
+        broker.release(session, lab, request_id, now_s)
+    again = _ask_again(session, lab, now_s)
     decisions = turn.decide(lab, now_s)
     announce(session, decisions)
     live = leases.live_leases(session)
@@ -88,8 +84,8 @@ def settle(
     return Todo(
         tuple(starts),
         tuple(stops),
-        tuple(lease.request_id for lease in gone if lease not in free),
-        moved=bool(free or decisions.drops or decisions.passed or decisions.grants or decisions.moves),
+        tuple(each.request for each in gone if each.request not in free),
+        moved=bool(free or again or decisions.drops or decisions.passed or decisions.grants or decisions.moves),
     )
 
 
@@ -110,25 +106,26 @@ def announce(session: Session, decisions: Decisions, but: Collection[int] = ()) 
             _tell_granted(session, grant.lease.id)
 
 
-def are_free(inventory: Inventory, uuids: Collection[str]) -> bool:
-    """Return whether cards are seen with no program and no memory on them; a card that is not seen is not free.
+def _ask_again(session: Session, lab: broker.Lab, now_s: float) -> bool:
+    """Take grants back whose cards failed before a server had them; their owners keep their place in the queue.
 
-    Args:
-        inventory: The cards as they were just read.
-        uuids: Cards, or MIG instances.
+    Returns:
+        Whether there were any.
     """
-    if inventory.source == "simulated":
-        return True
-    used: dict[str, bool] = {}
-    for card in inventory.cards:
-        used[card.uuid] = card.processes != () or _much(card.used_bytes)
-        for part in card.instances:
-            used[part.uuid] = _much(part.used_bytes)
-    return all(not used.get(uuid, True) for uuid in uuids)
-
-
-def _much(used_bytes: int | None) -> bool:
-    return used_bytes is None or used_bytes >= FREE_BYTES
+    well = {card.uuid for card in lab.cards if card.health is Health.GOOD}
+    broken = [each for each in leases.live_leases(session) if each[0].claim_by_s is not None]
+    broken = [each for each in broken if not well.issuperset(each[0].cards)]
+    for lease, request in broken:
+        leases.end_lease(session, lease.request_id, now_s)
+        new = requests.NewRequest(
+            request.project_id, request.person_id, request.shape, request.on_grant, request.asked_s
+        )
+        requests.add_request(session, new)
+        why = told(
+            "The card that was granted to you failed before you started. You have your place in the queue again."
+        )
+        _tell(session, lease.request_id, why, notices.WARNING)
+    return bool(broken)
 
 
 def _starts_by_itself(lease: StoredLease, request: StoredRequest, now_s: float) -> bool:

@@ -88,6 +88,7 @@ def read_card(nvml: ModuleType, index: int, handles: dict[str, Any]) -> Finding:
     try:
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
         uuid = text(nvml.nvmlDeviceGetUUID(handle))
+        say(named=index, uuid=uuid)  # so that a card which hangs from here on is known by its name
         card = _card(Reader(nvml), index, uuid, handle, handles)
     except nvml.NVMLError as error:
         return Finding(index, uuid, error.value, str(error))

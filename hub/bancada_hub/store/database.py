@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session
 from bancada_hub.errors import StoreError
 from bancada_hub.places import Places
 from bancada_hub.site import Site
-from bancada_hub.store import queue_models, rule_models  # noqa: F401 - their tables belong to the database
+from bancada_hub.store import card_models, queue_models, rule_models  # noqa: F401 - they belong to the database
 from bancada_hub.store.models import SCHEMA
 
 BUSY_TIMEOUT_S = 10.0

@@ -27,6 +27,7 @@ class StoredLease:
         claim_by_s: Until when it waits for its owner; None once it is claimed.
         backfill: Whether it was let in ahead of its turn.
         server: The start that holds it; empty before.
+        renewed_s: When its server was heard of last; None before it was.
     """
 
     request_id: int
@@ -37,6 +38,7 @@ class StoredLease:
     claim_by_s: float | None = None
     backfill: bool = False
     server: str = ""
+    renewed_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,30 @@ def cards_held(session: Session, pair: tuple[int, int]) -> tuple[str, ...]:
         .where(LeaseRow.ended_s.is_(None), LeaseRow.server != "")
     )
     return tuple(uuid for cards in session.scalars(query) for uuid in cards)
+
+
+def holders_of(session: Session, card: str) -> list[int]:
+    """Return the requests whose leases hold a card, or a MIG instance, now."""
+    return list(session.scalars(select(SeatRow.request_id).where(SeatRow.card == card).order_by(SeatRow.request_id)))
+
+
+def renew_leases(session: Session, pair: tuple[int, int], now_s: float) -> None:
+    """Keep that the server of a person in a project was heard of: what it holds is in use.
+
+    Args:
+        session: A writing session.
+        pair: The project's number and the person's.
+        now_s: The instant.
+    """
+    query = (
+        select(LeaseRow)
+        .join(RequestRow, RequestRow.id == LeaseRow.request_id)
+        .where(RequestRow.project_id == pair[0], RequestRow.person_id == pair[1])
+        .where(LeaseRow.ended_s.is_(None), LeaseRow.server != "")
+    )
+    for row in session.scalars(query):
+        row.renewed_s = now_s
+    session.flush()
 
 
 def ended_lengths(session: Session, most: int = 2000) -> list[tuple[int, dict[str, object], float]]:

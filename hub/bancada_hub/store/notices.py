@@ -65,7 +65,7 @@ def add_notice(session: Session, person_id: int, new: NewNotice) -> Notice:
         at=datetime.now(UTC),
         level=new.level,
         text=str(new.text),
-        made_of=_kept(new.text) if isinstance(new.text, Told) else None,
+        made_of=as_kept(new.text) if isinstance(new.text, Told) else None,
         action_label=new.action_label,
         action_url=new.action_url,
     )
@@ -122,14 +122,14 @@ def mark_notices_seen(session: Session, person_id: int, up_to_id: int) -> int:
 def _notice(row: NoticeRow) -> Notice:
     fields = {name: getattr(row, name) for name in Notice.__dataclass_fields__}
     if row.made_of:
-        fields["text"] = _taken(row.made_of)
+        fields["text"] = from_kept(row.made_of)
     return Notice(**fields)
 
 
-def _kept(value: object) -> Any:  # noqa: ANN401 - any JSON
+def as_kept(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a told sentence or one of its values as JSON: sentences and amounts inside keep what they are."""
     if isinstance(value, Told):
-        return {"template": value.template, "values": {name: _kept(inner) for name, inner in value.values.items()}}
+        return {"template": value.template, "values": {name: as_kept(inner) for name, inner in value.values.items()}}
     if isinstance(value, Bytes):
         return {"bytes": int(value)}
     if isinstance(value, Cores):
@@ -137,12 +137,12 @@ def _kept(value: object) -> Any:  # noqa: ANN401 - any JSON
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def _taken(kept: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return what `_kept` was given."""
+def from_kept(kept: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return what `as_kept` was given."""
     if not isinstance(kept, dict):
         return kept
     if "bytes" in kept:
         return Bytes(kept["bytes"])
     if "cores" in kept:
         return Cores(kept["cores"])
-    return told(kept["template"], **{name: _taken(inner) for name, inner in kept["values"].items()})
+    return told(kept["template"], **{name: from_kept(inner) for name, inner in kept["values"].items()})

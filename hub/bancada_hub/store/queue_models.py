@@ -38,6 +38,7 @@ class LeaseRow(Base):
     backfill: Mapped[bool] = mapped_column()
     server: Mapped[str] = mapped_column(String(64), default="")
     ended_s: Mapped[float | None] = mapped_column(Float, index=True)
+    renewed_s: Mapped[float | None] = mapped_column(Float)
 
 
 class SeatRow(Base):

@@ -6,24 +6,16 @@ import pytest
 
 from bancada_hub.store import leases
 from bancada_hub.store.trace import Filter, audit_entries
+from tests.hub.console.cards import seeing
 from tests.hub.console.running import Browser, RunningSite, wait_until
-from tests.standin.nvml.driver import StandInDriver, build, card, scenario, uuid
+from tests.standin.nvml.driver import card, uuid
 
 
 @pytest.fixture(scope="module")
 def two_cards(running: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     """The site with a console that sees two idle cards; without any again afterwards."""
-    folder = tmp_path_factory.mktemp("nvml")
-    driver = StandInDriver(build(folder), folder / "scenario.json")
-    driver.write(scenario(card(0), card(1)))
-    running.end("console")
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in driver.environment.items():
-            patched.setenv(name, value)
-        running.start("console")
-    yield running
-    running.end("console")
-    running.start("console")
+    with seeing(running, tmp_path_factory.mktemp("nvml"), card(0), card(1)):
+        yield running
 
 
 def signed_in(site: RunningSite, name: str) -> Browser:

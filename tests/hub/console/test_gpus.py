@@ -4,30 +4,17 @@ import asyncio
 import threading
 from pathlib import Path
 
-import pytest
-
 from bancada_hub.console.shared import Shared
+from tests.hub.console.cards import seeing
 from tests.hub.console.running import Browser, RunningSite
-from tests.standin.nvml.driver import StandInDriver, build, card, scenario, uuid
+from tests.standin.nvml.driver import card, uuid
 
 
-def test_cards_are_shown_with_memory_use_and_health(
-    running: RunningSite, ana: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    driver = StandInDriver(build(tmp_path), tmp_path / "scenario.json")
+def test_cards_are_shown_with_memory_use_and_health(running: RunningSite, ana: Browser, tmp_path: Path) -> None:
     waits = {"corrected": 0, "uncorrected": 4, "pending": True, "failed": False}
     cards = (card(0), card(1, remapped=waits), card(2, mig_mode=1), card(3, utilization=None), card(4, lost=True))
-    driver.write(scenario(*cards))
-    running.end("console")
-    with monkeypatch.context() as patched:
-        for name, value in driver.environment.items():
-            patched.setenv(name, value)
-        running.start("console")
-    try:
+    with seeing(running, tmp_path, *cards):
         page = ana.get("/services/bancada/gpus").text
-    finally:
-        running.end("console")
-        running.start("console")
     assert "4 cards on this host." in page
     assert all(uuid(number) in page for number in range(4))
     assert "0.0 GiB of 80.0 GiB" in page
@@ -40,7 +27,9 @@ def test_cards_are_shown_with_memory_use_and_health(
 
 
 def test_a_machine_without_cards_says_why(ana: Browser) -> None:
-    assert "No NVIDIA driver on this host (libnvidia-ml.so.1 not found)" in ana.get("/services/bancada/gpus").text
+    page = ana.get("/services/bancada/gpus").text
+    assert "No NVIDIA driver on this host (libnvidia-ml.so.1 not found)" in page
+    assert "./bancada up --simulate-gpus 2" in page, "how to try it without one"
 
 
 async def test_however_many_ask_the_driver_is_asked_once_at_a_time() -> None:

@@ -16,9 +16,10 @@ from tests.hub.console.running import Browser, RunningSite, hidden
 
 PAGE = Path(__file__).parents[3] / "docs" / "developer" / "routes.md"
 PEOPLE = {"researcher": "ana", "project lead": "bia", "lab lead": "leo", "admin": "admin"}
+NUMBERS = {"request": "1", "incident": "1", "card": "GPU-00000000"}
 SIDES = {
-    "own": {"project": "optics", "lab": "light", "person": "ana", "notice": "1", "request": "1"},
-    "foreign": {"project": "secret", "lab": "dark", "person": "rui", "notice": "1", "request": "1"},
+    "own": {"project": "optics", "lab": "light", "person": "ana", "notice": "1", **NUMBERS},
+    "foreign": {"project": "secret", "lab": "dark", "person": "rui", "notice": "1", **NUMBERS},
 }
 LET_IN = {"GET": {200, 302}, "POST": {400}, "DELETE": {400}}
 """What is sent to change something has a key that no route knows: whoever is let in gets 400, and nothing changes."""

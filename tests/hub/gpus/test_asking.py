@@ -11,9 +11,10 @@ from bancada_hub.gpus.asking import Asker, Asking, ask, ask_together, cancel
 from bancada_hub.gpus.board import read_board
 from bancada_hub.gpus.broker import Turn
 from bancada_hub.gpus.cards import scheduling_cards
-from bancada_hub.gpus.inventory import Card, Instance, Inventory
+from bancada_hub.gpus.faults import is_free
+from bancada_hub.gpus.inventory import Card, Instance, Inventory, SetAside
 from bancada_hub.gpus.scheduling.rules import Rules
-from bancada_hub.gpus.settling import are_free, settle
+from bancada_hub.gpus.settling import settle
 from bancada_hub.store import leases, projects, servers
 from bancada_hub.store.notices import unseen_notices
 from bancada_hub.store.requests import RequestState
@@ -195,12 +196,17 @@ def test_a_removed_member_loses_the_place_and_the_grant_is_not_started(town):
 
 
 def test_a_card_is_free_only_when_it_was_seen_free():
-    assert are_free(TWO, ["GPU-0", "GPU-1"])
-    assert not are_free(TWO, ["GPU-0", "GPU-7"]), "one that is not seen"
-    assert not are_free(Inventory((replace(IDLE, used_bytes=None),)), ["GPU-0"]), "one that does not say"
-    parted = replace(
-        IDLE, mig=True, processes=None, instances=(Instance("MIG-a", used_bytes=0), Instance("MIG-b", used_bytes=GIB))
-    )
-    assert are_free(Inventory((parted,)), ["MIG-a"])
-    assert not are_free(Inventory((parted,)), ["MIG-b"])
-    assert are_free(Inventory(source="simulated"), ["GPU-0"])
+    """D20: the container has gone and 10 GB are still on the card."""
+    assert is_free(TWO, "GPU-0")
+    assert not is_free(TWO, "GPU-7"), "one that is not seen"
+    assert not is_free(Inventory((replace(IDLE, used_bytes=None),)), "GPU-0"), "one that does not say"
+    assert not is_free(Inventory((replace(IDLE, used_bytes=10 * GIB),)), "GPU-0")
+    assert not is_free(Inventory((replace(IDLE, processes=(7,)),)), "GPU-0")
+    assert not is_free(Inventory((replace(IDLE, processes=None),)), "GPU-0")
+    parts = (Instance("MIG-a", used_bytes=0), Instance("MIG-b", used_bytes=GIB))
+    divided = replace(IDLE, mig=True, processes=None, instances=parts)
+    assert is_free(Inventory((divided,)), "MIG-a")
+    assert not is_free(Inventory((divided,)), "MIG-b")
+    assert is_free(Inventory((divided,)), "MIG-gone"), "the driver takes none away that is in use"
+    assert not is_free(Inventory((divided,), (SetAside(1, None, "It hangs"),)), "MIG-gone"), "unless not all is read"
+    assert is_free(Inventory(source="simulated"), "GPU-0")

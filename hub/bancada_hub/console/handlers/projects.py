@@ -11,7 +11,7 @@ from bancada_hub.console import ends, servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import query_of
 from bancada_hub.console.errors import EngineSilentError, NotNowError, later
-from bancada_hub.console.gpu_choice import MOST_OFFERED
+from bancada_hub.console.gpu_choice import MOST_OFFERED, SHARED
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import (
     Card,
@@ -92,7 +92,7 @@ class Start(ProjectHandler):
         records, project = await self.own(slug)
         wanted = self.body.pop("gpu")
         choices = parse_choices(self.body | {"gpu": wanted if wanted == WITHOUT_GPU else ""})
-        if wanted not in ("", WITHOUT_GPU) and not await self._granted(project, int(wanted), choices):
+        if wanted not in ("", WITHOUT_GPU) and not await self._granted(project, wanted, choices):
             self.done({"project": project.slug, "state": WAITING})
             return
         chosen: dict[str, str] = {"kind": choices.kind} | ({"size": choices.size} if choices.size else {})
@@ -104,9 +104,10 @@ class Start(ProjectHandler):
             )
         self.done({"project": project.slug, "state": servers.Phase.STARTING.value})
 
-    async def _granted(self, project: Project, cards: int, choices: Choices) -> bool:
+    async def _granted(self, project: Project, wanted: str, choices: Choices) -> bool:
         """Ask for cards; say whether they are there at once. Otherwise the queue starts the server when they are."""
-        asked = {"cards": cards, "purpose": Purpose.INTERACTIVE.value, "on_grant": OnGrant.START.value}
+        what: dict[str, object] = {"shared": True} if wanted == SHARED else {"cards": int(wanted)}
+        asked = {**what, "purpose": Purpose.INTERACTIVE.value, "on_grant": OnGrant.START.value}
         found = await self.context.queue.ask(self.actor, Asker(self.person_name, project.slug), asked)
         if choices.size:
             store = self.context.launch.store
@@ -265,9 +266,9 @@ SIZE = Field("size", "of the server; without one, that of the start before, else
 GPU = Field(
     "gpu",
     "how many GPUs: without enough of them the person waits in the queue, and the server starts by itself; “no” for "
-    "none; without one, what was granted",
+    "none; “shared” for a place on a shared one, without memory protection; without one, what was granted",
     default="",
-    choices=("", WITHOUT_GPU, *(str(count) for count in range(1, MOST_OFFERED + 1))),
+    choices=("", WITHOUT_GPU, SHARED, *(str(count) for count in range(1, MOST_OFFERED + 1))),
 )
 OWN = Action.WORK_IN_PROJECT
 STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", answer="UnderWay", audit="server.stop")

@@ -21,6 +21,7 @@ from bancada_hub.ui.language import Words
 
 PAGE = PREFIX + "gpus"
 ANY = 0.0
+NO_PROTECTION = told("A shared GPU has no memory protection: each program on it can take, or read, all of its memory.")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class AskForCards(Acting):
             "on_grant": body["on_grant"],
             **({"hours": body["hours"]} if body["hours"] != ANY else {}),
             **({"profile": body["profile"]} if body["profile"] else {}),
+            **({"shared": True} if body["shared"] else {}),
         }
         found = await self.context.queue.ask(self.actor, Asker(self.person_name, slug), asked)
         if body["size"]:
@@ -72,7 +74,8 @@ class AskForCards(Acting):
             if granted
             else told("You are in the queue. Work and GPUs show your place.")
         )
-        self.say(PREFIX, said, request=found.id, granted=granted)
+        shared = (NO_PROTECTION,) if body["shared"] else ()
+        self.say(PREFIX, said, *shared, request=found.id, granted=granted)
 
 
 class CancelRequest(Acting):
@@ -103,13 +106,13 @@ def board_json(board: Board, words: Words) -> dict[str, object]:
     return {
         "total": board.total,
         "free": board.free,
-        "holds": [holds_json(each) for each in board.holds],
+        "holds": [holds_json(each, words) for each in board.holds],
         "waits": [waits_json(each, words) for each in board.waits],
         "more": board.more,
     }
 
 
-def holds_json(holds: Holds) -> dict[str, object]:
+def holds_json(holds: Holds, words: Words) -> dict[str, object]:
     """Return who has cards, for programs."""
     return {
         "request": holds.request_id,
@@ -119,6 +122,8 @@ def holds_json(holds: Holds) -> dict[str, object]:
         "since": moment(holds.since_s),
         "until": moment(holds.until_s),
         "claim_by": moment(holds.claim_by_s) if holds.claim_by_s is not None else None,
+        "trouble": words.gettext(holds.trouble) if holds.trouble else "",
+        "silent_since": moment(holds.silent_since_s) if holds.silent_since_s is not None else None,
     }
 
 
@@ -151,6 +156,7 @@ ASK = (
     Field("cards", "how many", int, default=1),
     Field("memory_gib", "least memory of each card, in GiB", float, default=ANY),
     Field("profile", "a MIG size instead of whole cards", default=""),
+    Field("shared", "a place on a shared card, without memory protection, instead of one's own", bool, default=False),
     Field("purpose", "what for", default=Purpose.INTERACTIVE.value, choices=tuple(each.value for each in Purpose)),
     Field("hours", "for how long; 0: as long as the purpose allows", float, default=ANY),
     Field(

@@ -1,4 +1,4 @@
-"""The tabs GPUs, Images, Storage and Snapshots: what is known already, and nothing else."""
+"""The tabs Images, Storage and Snapshots: what is known already, and nothing else."""
 
 import shutil
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.acting import Acting
-from bancada_hub.console.handlers.queue import in_words, moment
 from bancada_hub.console.handlers.work import preparation_part
 from bancada_hub.console.projects import Records, read_records
 from bancada_hub.console.routes import Route, Rule
@@ -47,19 +46,6 @@ class Tab(Acting):
         """Answer the page."""
         page = self.page(f"{self.tab}.html", tab=self.tab, choice=choice, project_query=choice.query, **values)
         self.finish(page)
-
-
-class GpusPage(Tab):
-    """GET gpus."""
-
-    tab = "gpus"
-
-    async def get(self) -> None:
-        """Show the machine's cards, or why none can be read."""
-        _, choice = await self.chosen()
-        found = await self.context.cards.ask()
-        board, _ = await self.context.queue.board(self.asker.person.id)
-        self.show(choice, found=found, board=board, in_words=in_words, moment=moment)
 
 
 class ImagesPage(Tab):
@@ -109,7 +95,6 @@ def _disk(places: Places) -> Disk:
 
 
 ROUTES = [
-    Route("gpus", GpusPage, {"GET": Rule(Who.PERSON, "The page GPUs.")}),
     Route("images", ImagesPage, {"GET": Rule(Who.PERSON, "The page Images.")}),
     Route("storage", StoragePage, {"GET": Rule(Who.PERSON, "The page Storage.")}),
     Route("snapshots", SnapshotsPage, {"GET": Rule(Who.PERSON, "The page Snapshots.")}),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
@@ -160,6 +161,7 @@ class Report(ServerHandler):
         """Take what runs in the server; answer the project's facts."""
         activity = self.body(parse_activity)
         self.api.reports.take(self.server.person, self.server.slug, activity)
+        await asyncio.to_thread(renew, self.api.store, self.server, time.time())
         self.send(await self.facts())
 
 
@@ -231,6 +233,13 @@ def cards_of(store: Store, server: ServerIdentity) -> tuple[str, ...]:
     """Return the UUIDs of the cards that a server holds."""
     with store.read() as session:
         return leases.cards_held(session, (server.project.id, server.person_id))
+
+
+def renew(store: Store, server: ServerIdentity, now_s: float) -> None:
+    """Keep that a server which holds cards was heard of; nothing is written for one without."""
+    if cards_of(store, server):
+        with store.write() as session:
+            leases.renew_leases(session, (server.project.id, server.person_id), now_s)
 
 
 def project_facts(store: Store, server: ServerIdentity) -> ProjectFacts:
