@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import psutil
@@ -10,10 +11,13 @@ import pytest
 import requests
 
 from bancada.contract import CONTRACT, CONTRACT_HEADER
+from bancada_hub.gpus.scheduling.values import Shape
 from bancada_hub.secrets import secret
-from bancada_hub.store import notices, people, projects, trace
+from bancada_hub.store import leases, notices, people, projects, servers, trace
+from bancada_hub.store import requests as requests_store
 from tests.hub.console.running import Browser, RunningSite, wait_until
 
+SHAPE = asdict(Shape())
 NOTHING_RUNS = {"kernels": [], "terminals": []}
 
 
@@ -177,6 +181,39 @@ def stops_by_servers(running: RunningSite) -> list[tuple[str, str]]:
     with running.store.read() as session:
         entries = trace.audit_entries(session)
     return [(one.actor, one.subject) for one in entries if one.action == "server.stop" and "by" in one.detail]
+
+
+def test_a_report_renews_what_its_server_holds_and_a_silent_one_shows(
+    running: RunningSite, server: Server, ana: Browser
+) -> None:
+    """A lease is renewed by a server that lives; one that was not heard of for long is named, and ends not by that."""
+    with running.store.write() as session:
+        person, project = people.find_person(session, "ana"), projects.find_project(session, "optics")
+        assert person
+        assert project
+        shape = {"cards": 1, "purpose": "training"}
+        now_s = time.time()
+        new = requests_store.NewRequest(project.id, person.id, {**SHAPE, **shape}, "hold", now_s)
+        number = requests_store.add_request(session, new)
+        requests_store.close_request(session, number, requests_store.RequestState.GRANTED, None, now_s)
+        lease = leases.StoredLease(number, ("GPU-x",), 1000, now_s, now_s + 3600, now_s + 60)
+        leases.add_lease(session, lease, {"GPU-x": 1})
+        servers.claim(session, servers.NewServer("start-x", person.id, project.id, "work", "s", 2**30, 1.0))
+        assert leases.claim_lease(session, number, "start-x", now_s)
+    try:
+        assert server.ask("POST", "/report", json=NOTHING_RUNS).status_code == 200
+        with running.store.read() as session:
+            ((found, _),) = leases.live_leases(session)
+        assert found.renewed_s is not None
+        assert found.renewed_s >= now_s
+        with running.store.write() as session:
+            leases.renew_leases(session, (project.id, person.id), now_s - 3600)
+        (holds,) = ana.api("GET", "queue").json()["holds"]
+        assert holds["silent_since"]
+    finally:
+        with running.store.write() as session:
+            leases.end_lease(session, number, time.time())
+            servers.release(session, "start-x")
 
 
 def test_a_server_stops_itself_and_no_other(running: RunningSite, server: Server, ana: Browser) -> None:

@@ -7,28 +7,6 @@ const shown = new Map();
 let timer = 0;
 let asking = false;
 
-// The reader's own clock, with the day when it is another.
-function clockTime(moment) {
-  const day = moment.toDateString() === new Date().toDateString() ? {} : { dateStyle: "medium" };
-  return new Intl.DateTimeFormat(document.documentElement.lang, { ...day, timeStyle: "short" }).format(moment);
-}
-
-function exactTimes(root) {
-  const format = new Intl.DateTimeFormat(document.documentElement.lang, {
-    dateStyle: "medium",
-    timeStyle: "long",
-  });
-  for (const time of root.querySelectorAll("time[datetime]")) {
-    const moment = new Date(time.dateTime);
-    if (!Number.isNaN(moment.getTime())) {
-      time.title = format.format(moment);
-      if ("clock" in time.dataset) {
-        time.textContent = clockTime(moment);
-      }
-    }
-  }
-}
-
 // As the browser writes it, without the page's token, which is another in each answer.
 function bare(html) {
   const parsed = document.createElement("template");
@@ -73,7 +51,6 @@ function swap(id, html) {
     const same = document.getElementById(hadFocus);
     (same ?? element.querySelector(".buttons .button") ?? element).focus();
   }
-  exactTimes(element);
 }
 
 // Notices come and go one by one, so that a screen reader says each once.
@@ -89,7 +66,6 @@ function swapNotices(html) {
   }
   if (!wanted.length || !there.length) {
     place.replaceChildren(fresh.content);
-    exactTimes(place);
     return;
   }
   const list = there[0].parentElement;
@@ -101,7 +77,6 @@ function swapNotices(html) {
   }
   place.querySelector("section > form")?.remove();
   list.after(...fresh.content.querySelectorAll("section > form"));
-  exactTimes(list);
 }
 
 function plan(seconds) {
@@ -200,5 +175,4 @@ live.addEventListener("change", (event) => {
 for (const part of live.querySelectorAll(".cards > .card, #preparation, #silence")) {
   shown.set(part.id, bare(part.innerHTML));
 }
-exactTimes(live);
 plan(Number(live.dataset.nextS));
