@@ -1,7 +1,11 @@
 """Taking away what starts made in the engine: containers first, then the volumes that they used."""
 
+import os
+import signal
 import subprocess
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import docker
 from docker.errors import APIError, NotFound
@@ -12,7 +16,7 @@ from bancada_hub.launch.names import START_LABEL
 STOP_S = 10
 GONE_WITHIN_S = 30.0
 
-_CONFLICT = 409
+_GONE, _CONFLICT = 404, 409
 _MOUNTED = "volume has active mounts"
 
 
@@ -43,27 +47,58 @@ def remove_containers(client: docker.DockerClient, labels: dict[str, str], *, st
 
 
 def remove_container(client: docker.DockerClient, container: str) -> None:
-    """Remove a container, whatever it does, and wait until it is gone.
+    """Remove a container, whatever it does, and wait until it and its processes are gone.
+
+    Args:
+        client: The engine.
+        container: Its whole id.
 
     Raises:
         EngineError: It does not go.
     """
     try:
         client.api.remove_container(container, v=True, force=True)
-    except NotFound:
-        return
     except APIError as error:
-        if error.status_code != _CONFLICT:  # somebody else removes it already
+        if error.status_code not in {_GONE, _CONFLICT}:  # with either, somebody else removed it, or does
             raise
     deadline = time.monotonic() + GONE_WITHIN_S
     while time.monotonic() < deadline:
-        try:
-            client.api.inspect_container(container)
-        except NotFound:
+        if not _is_there(client, container) and not end_processes(container):
             return
         time.sleep(0.05)
     msg = told("The container %(id)s could not be removed within %(n)s s.", id=container[:12], n=round(GONE_WITHIN_S))
     raise EngineError(msg, fix=told("Run: docker rm -f %(id)s", id=container[:12]))
+
+
+def end_processes(container: str) -> set[int]:
+    """Kill what runs in a container that the engine has forgotten, and return the processes that were there.
+
+    An engine that dies in the middle of a start takes the container for one that never ran, and lets its processes be
+    when it is removed. They would hold its address: another server with the same one could not be reached.
+
+    Args:
+        container: Its whole id, which names its control group.
+    """
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cgroup"):
+        try:
+            inside = container in path.read_text()
+        except OSError:  # it has ended meanwhile
+            continue
+        if inside:
+            found.add(int(path.parent.name))
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return found
+
+
+def _is_there(client: docker.DockerClient, container: str) -> bool:
+    try:
+        client.api.inspect_container(container)
+    except NotFound:
+        return False
+    return True
 
 
 def remove_volumes(client: docker.DockerClient, labels: dict[str, str]) -> set[str]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -162,6 +164,25 @@ async def test_a_build_of_this_site_is_no_leftover(stage: Stage, image: str) -> 
     build = stage.client.api.create_container(image, command="/x", labels={SITE_LABEL: SITE_ID})["Id"]
     assert reconcile(stage.context, NOBODY) == ([], [])
     stage.client.api.remove_container(build)
+
+
+def test_what_runs_in_a_container_that_the_engine_forgot_ends_with_it(stage: Stage, image: str) -> None:
+    """As after an engine that died in the middle of a start; found by the random crashes (seed 376461503)."""
+    client = stage.client
+    made = client.api.create_container(image, ["/bin/true"])["Id"]
+    groups = Path("/sys/fs/cgroup")
+    group = (groups if (groups / "cgroup.controllers").exists() else groups / "pids") / f"bancada-test-{made}"
+    group.mkdir()
+    with subprocess.Popen(["sleep", "600"]) as forgotten:
+        try:
+            (group / "cgroup.procs").write_text(f"{forgotten.pid}\n")
+            removal.remove_container(client, made)
+            assert forgotten.wait(timeout=10) == -signal.SIGKILL
+            removal.remove_container(client, made)  # one that is gone is no error
+        finally:
+            forgotten.kill()
+            forgotten.wait()
+            group.rmdir()
 
 
 async def test_a_half_made_container_in_the_way_of_a_name(stage: Stage, spawner: Spawn, image: str) -> None:
