@@ -27,6 +27,9 @@ SHOWN = """() => {
   return found;
 }"""
 """The texts of a page that people read or hear, but for what is marked as English or as code."""
+TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((each) => !each.closest(".table-frame") && each.getBoundingClientRect().right > 361)
+  .map((each) => each.outerHTML.slice(0, 200))"""
 LEAST_WORD = re.compile(r"[A-Za-z]{3}")
 
 
@@ -103,4 +106,5 @@ def test_no_sentence_is_left_in_english(
     assert left_in_english(page.evaluate(SHOWN), english) == set()
     check(page, "pt-" + re.sub(r"\W+", "-", f"{person}-{path}"))
     page.set_viewport_size({"width": 360, "height": 740})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    wide = page.evaluate(TOO_WIDE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360, wide
