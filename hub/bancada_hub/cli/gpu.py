@@ -57,7 +57,7 @@ def _store(arguments: argparse.Namespace) -> Store | None:
         return None
     try:
         return opened(arguments)[1]
-    except (SettingsError, StoreError):
+    except (SettingsError, StoreError, OSError):
         return None
 
 

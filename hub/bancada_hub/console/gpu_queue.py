@@ -146,9 +146,7 @@ class GpuQueue:
         inventory = await self._cards.recent(RECENT_S)
 
         def do() -> list[StoredRequest | Refused]:
-            with self._store.read() as session:
-                lab = read_lab(session, inventory)
-            return ask_together(self._broker, askings, lab, time.time())
+            return ask_together(self._broker, askings, lambda session: read_lab(session, inventory), time.time())
 
         return await asyncio.to_thread(do)
 

@@ -71,7 +71,7 @@ class GpuWatch:
         """Look once, and write down what was found; returns the cards."""
         found = await self._cards.recent(LOOK_S / 2)
         if found.cards and found.source == "nvml":
-            self._listener.listen()
+            await asyncio.to_thread(self._listener.listen, [card.uuid for card in found.cards])
         noted = await asyncio.to_thread(self._note, found)
         self._lingering = noted.occupied
         if noted.changed:

@@ -1,6 +1,6 @@
 """Asking for cards and giving a place up, for pages, REST and command line: who may, what is put on record."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -66,7 +66,10 @@ def ask(
 
 
 def ask_together(
-    queue: broker.Broker, askings: Iterable[Asking], lab: broker.Lab, now_s: float
+    queue: broker.Broker,
+    askings: Iterable[Asking],
+    lab: broker.Lab | Callable[[Session], broker.Lab],
+    now_s: float,
 ) -> list[StoredRequest | Refused]:
     """Put people in the queue who ask at the same time, in one transaction, and decide once about all of them.
 
@@ -75,17 +78,18 @@ def ask_together(
     Args:
         queue: Decides.
         askings: What they ask for, the first first.
-        lab: The cards and rules.
+        lab: The cards and rules, or what reads them: in the transaction, so that no mark of a card comes between.
         now_s: The instant, in seconds since 1970.
 
     Returns:
         For each its request as it is after the decision, or why it was not let in.
     """
     with queue.turn() as turn:
-        let_in = [_let_in(turn.session, asking, lab, now_s) for asking in askings]
+        known = lab if isinstance(lab, broker.Lab) else lab(turn.session)
+        let_in = [_let_in(turn.session, asking, known, now_s) for asking in askings]
         new = {each for each in let_in if isinstance(each, int)}
         if new:
-            announce(turn.session, turn.decide(lab, now_s), but=new)
+            announce(turn.session, turn.decide(known, now_s), but=new)
         return [_as_decided(turn.session, each) if isinstance(each, int) else each for each in let_in]
 
 

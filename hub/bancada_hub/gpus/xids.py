@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bancada_hub.gpus.faults import Xid
 
@@ -14,7 +14,7 @@ MOST_KEPT = 1000
 
 
 class XidListener:
-    """Listens once there are cards; a listener that ended is begun anew at the next look.
+    """Listens once there are cards; one that ended, or does not know a card yet, is begun anew at the next look.
 
     Args:
         environment: More variables for the process.
@@ -23,13 +23,20 @@ class XidListener:
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[str] | None = None
+        self._begun_for: frozenset[str] = frozenset()
         self._heard: deque[Xid] = deque(maxlen=MOST_KEPT)
         self._ready = threading.Event()
 
-    def listen(self) -> None:
-        """Begin to listen, unless it does already."""
-        if self._process is not None and self._process.poll() is None:
+    def listen(self, cards: Collection[str] = ()) -> None:
+        """Begin to listen, unless it does already.
+
+        Args:
+            cards: UUIDs of the cards that answer now; one that did not when it began is listened to from now on.
+        """
+        if self._process is not None and self._process.poll() is None and self._begun_for.issuperset(cards):
             return
+        self.close()
+        self._begun_for = frozenset(cards)
         self._ready.clear()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-m", "bancada_hub.gpus.listener"],

@@ -76,7 +76,8 @@ def test_a_card_that_fails_is_noticed_within_a_minute_by_whom_it_concerns(
         assert "stop the project and start it again" in ana.api("GET", "queue").json()["holds"][0]["trouble"]
         for address in ("/services/bancada/", PAGE):
             assert "This card fell off the bus" in ana.get(address).text
-        assert "This card fell off the bus" in admin.get("/services/bancada/").text
+        for address in ("/services/bancada/", "/services/bancada/site"):
+            assert "This card fell off the bus" in admin.get(address).text
         ana.headers["Accept-Language"] = "pt-BR"
         assert "Esta placa caiu do barramento" in ana.get("/services/bancada/").text
         ana.headers["Accept-Language"] = "en"

@@ -7,6 +7,7 @@ import pytest
 from bancada_hub.gpus import broker, marks
 from bancada_hub.gpus.asking import Asker, ask
 from bancada_hub.gpus.attention import Looking, free_lease, needing_attention, say_well
+from bancada_hub.gpus.board import read_board
 from bancada_hub.gpus.faults import Xid
 from bancada_hub.gpus.inventory import Inventory, with_expected
 from bancada_hub.gpus.lab import read_lab
@@ -59,7 +60,11 @@ class House:
         with self.town.store.read() as session:
             lab = read_lab(session, found)
         asked = {"cards": 1, "purpose": "training", **what}
-        return ask(self.town.store, self.town.actor(name), Asker(name, "wheat"), asked, lab, time.time())
+        made = ask(self.town.store, self.town.actor(name), Asker(name, "wheat"), asked, lab, time.time())
+        with self.town.store.read() as session:
+            board = read_board(session, read_lab(session, found), None, time.time())
+        assert all(each.reason and each.change for each in board.waits), "whoever waits is told why"
+        return made
 
     def start(self, request_id: int) -> None:
         """Do what a spawner does: take the grant in the transaction of the start."""

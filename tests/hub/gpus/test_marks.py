@@ -7,7 +7,7 @@ import pytest
 
 from bancada_hub.errors import Forbidden, LaunchRefused, NotFound, PeopleError
 from bancada_hub.gpus import broker, marks
-from bancada_hub.gpus.asking import Asker, ask
+from bancada_hub.gpus.asking import Asker, Asking, ask, ask_together
 from bancada_hub.gpus.board import read_board
 from bancada_hub.gpus.inventory import Card, Instance, Inventory
 from bancada_hub.gpus.lab import read_lab
@@ -163,6 +163,15 @@ def test_a_card_kept_for_a_project_or_lab_goes_to_them_alone(town):
         marks.reserve(town.store, marking(FIRST.uuid), Reserved(lab="nowhere"))
     with pytest.raises(PeopleError, match="not for both"):
         marks.reserve(town.store, marking(FIRST.uuid), Reserved("wheat", "plants"))
+
+
+def test_a_mark_that_comes_before_a_request_is_seen_by_its_decision(town):
+    """D16: the cards are read in the transaction that decides; a mark cannot come between."""
+    marks.take_out(town.store, marking(FIRST.uuid))
+    marks.take_out(town.store, marking(SECOND.uuid))
+    asking = Asking(town.actor("ana"), Asker("ana", "wheat"), ONE)
+    (found,) = ask_together(broker.Broker(town.store), [asking], lambda session: read_lab(session, TWO), time.time())
+    assert found.state is RequestState.WAITING
 
 
 def test_a_card_that_left_is_forgotten_and_one_that_is_there_is_not(town):

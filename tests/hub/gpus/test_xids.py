@@ -62,6 +62,18 @@ def test_a_listener_that_ended_is_begun_anew(driver: StandInDriver, listener: Xi
     assert heard(listener, 1)[0] == Xid(uuid(0), 48)
 
 
+def test_a_card_that_came_back_is_listened_to(driver: StandInDriver, listener: XidListener) -> None:
+    driver.write(scenario(card(0), card(1, lost=True)))
+    listener.listen([uuid(0)])
+    assert listener.wait_ready(DEADLINE_S)
+    first = listener._process
+    listener.listen([uuid(0)])
+    assert listener._process is first
+    driver.write(scenario(card(0), card(1), events=[{"card": 1, "type": 8, "data": 95}]))
+    listener.listen([uuid(0), uuid(1)])
+    assert heard(listener, 1)[0] == Xid(uuid(1), 95)
+
+
 def test_the_listener_ends_with_its_parent_and_without_a_driver(driver: StandInDriver, listener: XidListener) -> None:
     driver.write(scenario(card(0)))
     listener.listen()

@@ -13,7 +13,7 @@ from bancada_hub.launch.admission import Ceiling
 from bancada_hub.launch.context import LaunchContext
 from bancada_hub.launch.room import Use, capacity_here, machine_of, use_of
 from bancada_hub.roles import Action
-from bancada_hub.store import catalog, people, servers
+from bancada_hub.store import catalog, incidents, people, servers
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class _Figures:
     use: Use
     machine: Machine
     overcommit: float
+    incidents: tuple[incidents.Incident, ...]
 
 
 class SitePage(Handler):
@@ -55,6 +56,7 @@ def _read(launch: LaunchContext, name: str) -> _Figures:
         everybody = [person for person in people.people(session) if not person.disabled]
         published = catalog.published_revisions(session)
         held = servers.held(session)
+        lasting = incidents.open_incidents(session)
     return _Figures(
         records=records,
         published=tuple(published),
@@ -64,6 +66,7 @@ def _read(launch: LaunchContext, name: str) -> _Figures:
         use=use_of(held, Ceiling(most.memory_bytes, most.cpus)),
         machine=machine_of(launch.site),
         overcommit=launch.site.server.cpu_overcommit,
+        incidents=tuple(lasting),
     )
 
 
