@@ -55,6 +55,7 @@ class Action(StrEnum):
     SET_LAB_LIMITS = "set-lab-limits"
     SEE_LAB = "see-lab"
     CHANGE_LAB = "change-lab"
+    DIVIDE_GPUS = "divide-gpus"
     CREATE_PROJECT = "create-project"
     ARCHIVE_PROJECT = "archive-project"
     SEE_PROJECT = "see-project"
@@ -63,7 +64,7 @@ class Action(StrEnum):
     MANAGE_MEMBERS = "manage-members"
 
 
-BY_LAB_LEADS = frozenset({Action.CHANGE_LAB, Action.CREATE_PROJECT, Action.ARCHIVE_PROJECT})
+BY_LAB_LEADS = frozenset({Action.CHANGE_LAB, Action.DIVIDE_GPUS, Action.CREATE_PROJECT, Action.ARCHIVE_PROJECT})
 BY_PROJECT_LEADS = frozenset({Action.CHANGE_PROJECT, Action.MANAGE_MEMBERS})
 BY_MEMBERS = frozenset({Action.SEE_PROJECT, Action.WORK_IN_PROJECT})
 

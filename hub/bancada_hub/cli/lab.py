@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from bancada_hub.cli.limits import KEPT, add_limit_options, chosen, limits_model, limits_words
+from bancada_hub.cli.shares import add_lab_verbs
 from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
@@ -34,6 +35,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     create.add_argument("--title", help="what pages call it; the short name by default")
     change.add_argument("--title", help="what pages call it")
     add_limit_options(change)
+    add_lab_verbs(verbs)
     for verb in (add, remove):
         verb.add_argument("name", help="the person's account name")
 

@@ -1,4 +1,4 @@
-"""`bancada project create|list|show|ledger|change|archive|add|remove|lead`: projects and who is in them."""
+"""`bancada project create|list|show|ledger|change|archive|add|remove|lead|limits|rules|…`: projects, who is in them."""
 
 import argparse
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from bancada_hub.cli.limits import KEPT, add_limit_options, chosen, limits_model, limits_words
+from bancada_hub.cli.shares import add_project_verbs
 from bancada_hub.cli.table import add_verb, moment, rows, say
 from bancada_hub.cli.where import opened
 from bancada_hub.errors import PeopleError
@@ -57,6 +58,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     change.add_argument(
         "--egress", choices=projects.EGRESSES, help="where its servers may reach, from their next start"
     )
+    add_project_verbs(verbs)
     add.add_argument("--lead", action="store_true", help="as a lead")
     lead.add_argument("--off", action="store_true", help="take the lead from them")
 

@@ -29,6 +29,7 @@ IN_WORDS: dict[Allowed, str] = {
     Action.MANAGE_MEMBERS: "leads of the project or its lab, admins",
     Action.ARCHIVE_PROJECT: "leads of the project's lab, admins",
     Action.CREATE_PROJECT: "leads of the lab, admins",
+    Action.DIVIDE_GPUS: "leads of the project's lab, admins",
     Action.CHANGE_LAB: "leads of the lab, admins",
     Action.SEE_LAB: "leads of the lab or of a project in it, admins",
     Action.ARCHIVE_LAB: "admins",

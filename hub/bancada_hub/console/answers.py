@@ -70,6 +70,23 @@ _LIMITS = {
         _whole("The most memory that its servers may hold together; null: no limit of its own")
     ),
     "max_cpus": _or_null(_number("The most CPU cores that they may hold together; null: no limit of its own")),
+    "max_gpus": _or_null(_whole("The most GPUs at once; null: no limit of its own")),
+    "gpu_weight": _number("Its share of what may be borrowed, against others"),
+}
+_SHARE = {
+    "max_person_gpus": _or_null(_whole("The most GPUs at once for each person; null: no limit")),
+    "gpu_guarantee": _whole("GPUs that it gets whenever it asks"),
+    "gpu_within_s": _number("How soon it gets them, in seconds"),
+    "gpu_memory_bytes": _whole("Least memory of the guaranteed GPUs; 0: any"),
+}
+_DIVIDED = {
+    "message": _MESSAGE,
+    "version": _VERSION,
+    "rule": _whole("The number of a new rule"),
+    "gains": _many(_text("Of a try: a project that would be served more or sooner")),
+    "waits": _many(_text("Of a try: a project that would be served less or later")),
+    "remarks": _many(_text("Of a try: what else there is to know")),
+    "problems": _many(_text("Of a try: why it cannot be set")),
 }
 _SERVER = {
     "state": _text("", *(phase.value for phase in Phase)),
@@ -92,6 +109,7 @@ SCHEMAS: dict[str, Schema] = {
     "Said": _table(message=_MESSAGE),
     "Made": _table(message=_MESSAGE, slug=_text("Its short name")),
     "Changed": _table(message=_MESSAGE, version=_VERSION),
+    "Divided": {"type": "object", "required": ["message"], "properties": _DIVIDED},
     "NewPerson": _table(message=_MESSAGE, password=_PASSWORD, name=_text("The account name")),
     "NewPassword": _table(message=_MESSAGE, password=_PASSWORD),
     "Look": _table(message=_MESSAGE, language=_text("", "", "en", "pt-BR"), theme=_text("", "", "light", "dark")),
@@ -251,6 +269,7 @@ SCHEMAS: dict[str, Schema] = {
         version=_VERSION,
         archived=_yes(),
         **_LIMITS,
+        **_SHARE,
         egress=_text("Where its servers may reach", *EGRESSES),
         use=reference("Use"),
         members=_many(_table(name=_text("The account name"), lead=_yes())),

@@ -1,11 +1,12 @@
 """What the pages of labs read from the database, each in one transaction, and only what the reader may see."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from bancada_hub.console.errors import NotThereError
+from bancada_hub.gpus.rule_words import RuleView, rules_of
 from bancada_hub.launch.admission import Ceiling
 from bancada_hub.launch.room import Use, use_of
 from bancada_hub.roles import Action, Standing, Subject, may
@@ -22,12 +23,16 @@ class ProjectView:
         members: Who is in it.
         may_archive: Whether the reader may archive it.
         use: What its servers hold now, of what they may hold.
+        may_divide: Whether the reader may say what it has of the GPUs.
+        rules: What holds for a time.
     """
 
     project: projects.Project
     members: tuple[projects.Member, ...]
     may_archive: bool
     use: Use
+    may_divide: bool = False
+    rules: tuple[RuleView, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class LabRow:
     leads: tuple[people.Person, ...]
     projects: int
     use: Use
+    rules: tuple[RuleView, ...] = ()
 
 
 def read_lab(store: Store, standing: Standing, slug: str) -> LabView:
@@ -106,6 +112,7 @@ def all_labs(store: Store) -> list[LabRow]:
                 tuple(labs.lab_leads(session, lab.id)),
                 sum(each.archived_at is None for each in projects.all_projects(session, lab_id=lab.id)),
                 _use_of_lab(lab, held),
+                rules_of(session, lab_id=lab.id),
             )
             for lab in labs.labs(session)
         ]
@@ -148,6 +155,8 @@ def _project(
         members=tuple(projects.members(session, project.id)),
         may_archive=may(standing, Action.ARCHIVE_PROJECT, project.subject),
         use=use_of(inside, Ceiling(project.max_memory_bytes, project.max_cpus)),
+        may_divide=may(standing, Action.DIVIDE_GPUS, project.subject),
+        rules=rules_of(session, project_id=project.id),
     )
 
 
@@ -157,7 +166,7 @@ def _use_of_lab(lab: labs.Lab, held: list[servers.HeldServer]) -> Use:
 
 
 def _limits_model(limited: projects.Project | labs.Lab) -> dict[str, Any]:
-    return {"max_memory_bytes": limited.max_memory_bytes, "max_cpus": limited.max_cpus}
+    return {"max_memory_bytes": limited.max_memory_bytes, "max_cpus": limited.max_cpus, **asdict(limited.share)}
 
 
 def _use_model(use: Use) -> dict[str, Any]:

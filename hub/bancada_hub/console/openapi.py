@@ -22,7 +22,8 @@ _ABOUT = {
     "lab": "The lab's slug",
     "person": "The account name",
     "notice": "The notice's number",
-    "request": "the number of a request for GPUs",
+    "request": "The number of a request for GPUs",
+    "rule": "The number of what holds for a time",
     "card": "A GPU's UUID, or the first 8 characters or more of it",
     "incident": "The incident's number",
 }
@@ -84,7 +85,7 @@ def body_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [each.name for each in fields if each.default is None],
+        "required": [each.name for each in fields if each.default is None and not each.optional],
         "properties": {each.name: _property(each) for each in fields},
     }
 

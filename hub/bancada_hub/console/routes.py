@@ -37,6 +37,7 @@ class Field:
         kind: `str`, `int`, `bool`, or `float` for a number that may be null, or empty in a form: no number.
         default: What a body without it means; None: it must be there.
         choices: The only values; empty: any of its kind.
+        optional: Whether a number that may be null may be left out as well.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Field:
     kind: type[str] | type[int] | type[bool] | type[float] = str
     default: Value | None = None
     choices: tuple[str, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ def read_body(request: HTTPServerRequest, fields: tuple[Field, ...]) -> dict[str
     for name, each in known.items():
         if name in raw:
             values[name] = _checked(each, raw[name], as_json=as_json)
+        elif each.optional:
+            values[name] = None
         elif each.default is None:
             raise BadBodyError(told("The field “%(name)s” is missing.", name=name), fix=fix)
         else:

@@ -15,6 +15,7 @@ from bancada_hub.console.handlers import (
     projects,
     queue,
     settings,
+    shares,
     sign_in,
     site,
     tabs,
@@ -23,7 +24,7 @@ from bancada_hub.console.handlers import (
 
 _TOPICS = (
     *(work, gpus, tabs, profile, notices, projects, queue),
-    *(labs, members, granted),
+    *(labs, members, granted, shares),
     *(site, accounts, settings, doctor, audit),
     *(sign_in, preparation, openapi),
 )

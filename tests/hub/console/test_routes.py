@@ -16,7 +16,7 @@ from tests.hub.console.running import Browser, RunningSite, hidden
 
 PAGE = Path(__file__).parents[3] / "docs" / "developer" / "routes.md"
 PEOPLE = {"researcher": "ana", "project lead": "bia", "lab lead": "leo", "admin": "admin"}
-NUMBERS = {"request": "1", "incident": "1", "card": "GPU-00000000"}
+NUMBERS = {"request": "1", "rule": "1", "incident": "1", "card": "GPU-00000000"}
 SIDES = {
     "own": {"project": "optics", "lab": "light", "person": "ana", "notice": "1", **NUMBERS},
     "foreign": {"project": "secret", "lab": "dark", "person": "rui", "notice": "1", **NUMBERS},

@@ -72,7 +72,8 @@ def test_what_each_role_may_in_its_own() -> None:
     leads = {Action.SEE_PROJECT, Action.CHANGE_PROJECT, Action.MANAGE_MEMBERS, Action.SEE_LAB}
     assert allowed(member) == works
     assert allowed(lead) == works | leads
-    assert allowed(lab_lead) == leads | {Action.CHANGE_LAB, Action.CREATE_PROJECT, Action.ARCHIVE_PROJECT}
+    of_the_lab = {Action.CHANGE_LAB, Action.CREATE_PROJECT, Action.ARCHIVE_PROJECT, Action.DIVIDE_GPUS}
+    assert allowed(lab_lead) == leads | of_the_lab
     assert allowed(admin) == set(Action) - {Action.WORK_IN_PROJECT}
     roles = [each.role for each in (member, lead, lab_lead, admin)]
     assert roles == [Role.RESEARCHER, Role.LEAD, Role.LEAD, Role.ADMIN]

@@ -42,7 +42,8 @@ class LabPage(Acting):
     async def get(self, slug: str) -> None:
         """Show a lab with those of its projects that the reader leads."""
         view = await self.do(read_lab, self.store, self.asker.standing, slug)
-        self.finish(self.page("lab.html", tab="lab", view=view))
+        board, _ = await self.context.queue.board(self.asker.person.id)
+        self.finish(self.page("lab.html", tab="lab", view=view, board=board))
 
 
 class LabsPage(Acting):

@@ -66,7 +66,7 @@ def preview(state: State, rules: Rules, history: History, now_s: float) -> Previ
         history: The past.
         now_s: The instant.
     """
-    problems = tuple(problems_of(rules, state.cards, now_s))
+    problems = tuple(new_problems(state.rules, rules, state.cards, now_s))
     if problems:
         return Preview(problems=problems)
     before, after = _outlooks(state, history, now_s), _outlooks(replace(state, rules=rules), history, now_s)
@@ -118,6 +118,19 @@ def _over(state: State, rules: Rules, now_s: float) -> list[int]:
     return found
 
 
+def new_problems(before: Rules, after: Rules, cards: Sequence[Card], now_s: float) -> list[Told]:
+    """Return what would be wrong that is not wrong now: a card that failed keeps nobody from changing the rest.
+
+    Args:
+        before: The rules as they are.
+        after: The rules as they would be.
+        cards: The inventory.
+        now_s: The instant.
+    """
+    known = {str(each) for each in problems_of(before, cards, now_s)}
+    return [each for each in problems_of(after, cards, now_s) if str(each) not in known]
+
+
 def problems_of(rules: Rules, cards: Sequence[Card], now_s: float) -> list[Told]:
     """Return what is wrong with rules, now or at any turn of them within a year.
 
@@ -164,8 +177,12 @@ def _of_sums(terms: Terms, rules: Rules, cards: Sequence[Card]) -> list[Told]:
         total = sum(rule.guarantee for rule in guaranteed if rule.memory_bytes >= memory_bytes)
         there = sum(Shape(memory_bytes=memory_bytes).suits(card) for card in whole)
         if total > there:
-            sizes = {"gib": f"{memory_bytes / 2**30:g}", "n": total, "there": there}
-            found.append(told("Guaranteed cards with %(gib)s GiB or more: %(n)s; in service: %(there)s.", **sizes))
+            sizes = {"n": total, "there": there}
+            problem = told("Guaranteed cards: %(n)s; in service: %(there)s.", **sizes)
+            if memory_bytes:
+                sizes |= {"gib": f"{memory_bytes / 2**30:g}"}
+                problem = told("Guaranteed cards with %(gib)s GiB or more: %(n)s; in service: %(there)s.", **sizes)
+            found.append(problem)
     return found + [
         told("Project %(project)s cannot be given its cards within less than 5 min.", project=rule.project_id)
         for rule in guaranteed

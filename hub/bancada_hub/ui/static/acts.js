@@ -29,17 +29,27 @@ async function renew() {
 }
 
 async function act(form, button) {
+  const typed = new FormData(form);
+  if (button.name) {
+    typed.append(button.name, button.value);
+  }
   button.setAttribute("aria-busy", "true");
   said.hidden = true;
   const reply = await fetch(form.action, {
     method: "POST",
     headers: { Accept: "application/json" },
-    body: new URLSearchParams(new FormData(form)),
+    body: new URLSearchParams(typed),
   }).catch(() => null);
   button.removeAttribute("aria-busy");
   const found = reply ? await reply.json().catch(() => ({})) : {};
   if (!reply || !reply.ok) {
     tell(form, found);
+    return;
+  }
+  form.parentElement.querySelector(":scope > [data-answer]")?.remove();
+  const outcome = "outcome" in button.dataset ? form.querySelector("output") : null;
+  if (outcome) {
+    outcome.textContent = found.message ?? "";
     return;
   }
   const fold = form.closest("details[id]");
