@@ -100,7 +100,7 @@ def faults_of(found: Inventory, held: Iterable[Held], out: Collection[str] = ())
     if found.reason:
         return [Fault("", Cause.DRIVER, found.reason)] if found.set_aside else []
     aside = [
-        Fault(each.uuid or f"card {each.index}", each.cause, each.reason)
+        Fault(each.uuid or f"#{each.index}", each.cause, each.reason)
         for each in found.set_aside
         if each.uuid not in out or each.cause is not Cause.MISSING
     ]

@@ -22,12 +22,12 @@ def seeing(site: RunningSite, folder: Path, *cards: dict[str, object]) -> Iterat
         for name, value in driver.environment.items():
             patched.setenv(name, value)
         site.start("console")
-    try:
-        yield driver
-    finally:
-        site.end("console")
-        forget(site)
-        site.start("console")
+        try:
+            yield driver
+        finally:
+            site.end("console")
+    forget(site)
+    site.start("console")
 
 
 def forget(site: RunningSite) -> None:

@@ -1,5 +1,6 @@
 """Cards that fail, and marks of cards, at a running console over the stand-in driver: page, REST, notices, Work."""
 
+import signal
 import time
 from collections.abc import Iterator
 
@@ -72,7 +73,10 @@ def test_a_card_that_fails_is_noticed_within_a_minute_by_whom_it_concerns(
         assert (incident["card"], incident["cause"]) == (mine, "lost")
         assert incident["held"] == [{"person": "ana", "project": "Optics"}]
         assert "Restart the machine" in str(incident["fix"])
+        running.end("console", signal.SIGKILL)  # whatever it was doing, the rows have it, once
+        running.start("console")
         assert not of_card(ana, mine)["answers"]
+        assert lasting(admin) == [incident]
         assert "stop the project and start it again" in ana.api("GET", "queue").json()["holds"][0]["trouble"]
         for address in ("/services/bancada/", PAGE):
             assert "This card fell off the bus" in ana.get(address).text
@@ -84,6 +88,8 @@ def test_a_card_that_fails_is_noticed_within_a_minute_by_whom_it_concerns(
         driver.write(scenario(card(0), card(1)))
         wait_until(lambda: not lasting(admin), "the recovery is noticed", NOTICED_WITHIN_S)
         assert "is well again" in admin.get(PAGE).text
+        told = [each["text"] for each in admin.api("GET", "notices").json()["notices"]]
+        assert sum(mine[:12] in text and "fell off the bus" in text for text in told) == 1
     finally:
         driver.write(scenario(card(0), card(1)))
         ana.api("DELETE", "projects/optics/server")
