@@ -177,7 +177,7 @@ def _of_sums(terms: Terms, rules: Rules, cards: Sequence[Card]) -> list[Told]:
         total = sum(rule.guarantee for rule in guaranteed if rule.memory_bytes >= memory_bytes)
         there = sum(Shape(memory_bytes=memory_bytes).suits(card) for card in whole)
         if total > there:
-            sizes = {"n": total, "there": there}
+            sizes: dict[str, object] = {"n": total, "there": there}
             problem = told("Guaranteed cards: %(n)s; in service: %(there)s.", **sizes)
             if memory_bytes:
                 sizes |= {"gib": f"{memory_bytes / 2**30:g}"}
