@@ -23,6 +23,7 @@ class Facts:
         subnet: The bridge's network.
         bridge: The bridge's interface, by which firewall rules know it.
         simulated_gpus: How many cards the site simulates; 0 for those of the machine.
+        demo: Whether this is the throw-away site of `bancada demo`.
     """
 
     site_id: str
@@ -32,6 +33,7 @@ class Facts:
     subnet: str = ""
     bridge: str = ""
     simulated_gpus: int = 0
+    demo: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from jupyterhub.app import JupyterHub
 
+from bancada_hub.demo.one_click import one_click_people
 from bancada_hub.host.ports import Ports
 from bancada_hub.installation import Installation, read_installation
 from bancada_hub.launch.bridge import put_bridge_back
@@ -39,7 +40,10 @@ def setup(c: Any) -> None:  # noqa: ANN401 - traitlets' Config takes any attribu
     _console(c, installation)
     _spawn(c, installation)
     c.JupyterHub.template_paths = template_paths()
-    c.JupyterHub.template_vars = template_vars(installation.site)
+    c.JupyterHub.template_vars = template_vars(installation.site) | {
+        "demo": installation.facts.demo,
+        "demo_people": one_click_people(installation),
+    }
 
 
 def _serve(c: Any, installation: Installation) -> None:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+from pathlib import Path
 
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_site_options
@@ -21,7 +22,17 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    installation, report = read_installation(arguments.data), Report()
+    return stop(arguments.data, images=arguments.images)
+
+
+def stop(data: Path, *, images: bool = False) -> int:
+    """Stop everything of a site; returns the exit status.
+
+    Args:
+        data: Its data directory.
+        images: Whether Bancada's images go too.
+    """
+    installation, report = read_installation(data), Report()
     facts, containers = installation.facts, installation.site.engine == "docker"
     with report.step("Hub, console and proxy") as line:
         services_for(facts.site_id, installation.places.site).stop()
@@ -44,7 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 line.outcome = "removed"
             else:
                 line.unneeded("there is no nftables here")
-    if arguments.images and containers:
+    if images and containers:
         with report.step("Images") as line, contextlib.closing(connection.connect(facts.engine_host)) as client:
             removed, used = leftovers.remove_images(client)
             line.outcome = f"{len(removed)} removed" + (f", still used: {', '.join(used)}" if used else "")

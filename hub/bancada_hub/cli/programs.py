@@ -40,7 +40,11 @@ def programs(installation: Installation, proxy_command: list[str]) -> list[Progr
         environment=common | {"JUPYTERHUB_API_URL": f"{hub_url}/hub/api"},
         directory=places.site,
     )
-    return [_proxy(installation, proxy_command, hub_url, common), hub, console]
+    found = [_proxy(installation, proxy_command, hub_url, common), hub, console]
+    if installation.facts.demo:
+        crowd = (sys.executable, "-m", "bancada_hub.demo.crowd")
+        found.append(Program(name="crowd", command=crowd, environment=common, directory=places.site))
+    return found
 
 
 def fingerprint(installation: Installation) -> str:

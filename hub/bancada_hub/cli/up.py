@@ -74,7 +74,7 @@ class Up:
         with self.report.step("Settings") as line:
             check_data_directory(self.places.data)
             engine = self._chosen_engine()
-            _make_folders(self.places)
+            make_folders(self.places)
             site = settings.settle(self.places, engine=engine, port=self.arguments.port)
             line.outcome = str(self.places.settings_file)
         return site
@@ -192,7 +192,7 @@ def _why_not_docker() -> str:
     return ""
 
 
-def _make_folders(places: Places) -> None:
+def make_folders(places: Places) -> None:
     """Make the site's own folders; what people can write is made when it is first needed."""
     places.data.mkdir(mode=0o755, parents=True, exist_ok=True)
     for folder in (places.site, places.secrets, places.logs, places.run, places.cache, places.backups):

@@ -9,6 +9,7 @@ from bancada_hub.console.context import Context
 from bancada_hub.console.examination import examine_now
 from bancada_hub.console.gpu_queue import GpuQueue
 from bancada_hub.console.gpu_watch import GpuWatch
+from bancada_hub.console.handlers import demo
 from bancada_hub.console.handlers.unknown import ANYTHING_ELSE, Unknown
 from bancada_hub.console.hub import HubClient
 from bancada_hub.console.routes import PREFIX
@@ -65,22 +66,24 @@ def make_context(installation: Installation, store: Store, api_url: str) -> Cont
         hub=hub,
         starts=starts,
         sign_in=sign_in_at_hub,
-        environment=skin.environment(TEMPLATES, installation.site),
+        environment=skin.environment(TEMPLATES, installation.site, demo=installation.facts.demo),
         examination=Shared(lambda: examine_now(installation.places.data)),
         cards=cards,
         queue=queue,
         watch=GpuWatch(store, cards, reports, queue.look_soon),
         reports=reports,
         vouched=Vouched(sign_in_at_hub.cache),
+        demo=installation.facts.demo,
     )
 
 
 def make_app(context: Context) -> Application:
     """Return the application."""
+    routes = (*ROUTES, *demo.ROUTES) if context.demo else ROUTES
     return Application(
-        [*(route.spec() for route in ROUTES), (".*", Unknown, {"route": ANYTHING_ELSE})],
+        [*(route.spec() for route in routes), (".*", Unknown, {"route": ANYTHING_ELSE})],
         context=context,
-        routes=ROUTES,
+        routes=routes,
         cookie_secret=secret(context.launch.places.secrets, "console-cookie"),
         static_path=str(skin.STATIC),
         static_url_prefix=PREFIX + "static/",

@@ -33,6 +33,7 @@ class Context:
         watch: The cards' health.
         vouched: What is kept of the hub's answers to who asks.
         reports: What servers reported last.
+        demo: Whether this is the throw-away site of `bancada demo`.
     """
 
     launch: LaunchContext
@@ -46,3 +47,4 @@ class Context:
     queue: GpuQueue
     watch: GpuWatch
     reports: Reports = field(default_factory=Reports)
+    demo: bool = False

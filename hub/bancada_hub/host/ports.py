@@ -133,9 +133,15 @@ def _named(pid: int | None) -> str:
         return f"process {pid}"
 
 
+def first_free(base: int, address: str = LOOPBACK) -> int | None:
+    """Return the first base port from `base` up that has all five ports free."""
+    for found in range(base, LAST_PORT - 4, PROPOSAL_STEP):
+        if all(_try(address, port) is None for port in range(found, found + 5)):
+            return found
+    return None
+
+
 def _proposal(address: str, base: int) -> str:
     """Return the next base port that has all five ports free, as the end of a sentence."""
-    for candidate in range(base + PROPOSAL_STEP, LAST_PORT - 4, PROPOSAL_STEP):
-        if all(_try(address, port) is None for port in range(candidate, candidate + 5)):
-            return f"; {candidate} to {candidate + 4} are free: --port {candidate}"
-    return ""
+    found = first_free(base + PROPOSAL_STEP, address)
+    return f"; {found} to {found + 4} are free: --port {found}" if found else ""

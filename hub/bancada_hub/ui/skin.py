@@ -91,7 +91,7 @@ def template_vars(site: Site) -> dict[str, Any]:
     }
 
 
-def environment(folder: Path, site: Site) -> Environment:
+def environment(folder: Path, site: Site, *, demo: bool = False) -> Environment:
     """Return a Jinja environment for pages in `folder` that extend the skin's layout."""
     made = Environment(
         loader=ChoiceLoader([FileSystemLoader(folder), FileSystemLoader(TEMPLATES)]),
@@ -100,7 +100,7 @@ def environment(folder: Path, site: Site) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(site_name=site.name, engine=site.engine, **_DRAWINGS)
+    made.globals.update(site_name=site.name, engine=site.engine, demo=demo, **_DRAWINGS)
     return made
 
 

@@ -12,7 +12,7 @@ from bancada_hub.ui import language, skin
 
 HUB = Path(skin.__file__).parents[1]
 FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "told": None, "NewStep": (2,)}
-FOLDERS = ("console", "launch", "ui", "catalog", "gpus", "people", "projects", "store")
+FOLDERS = ("console", "demo", "launch", "ui", "catalog", "gpus", "people", "projects", "store")
 FILES = ("naming.py", "doctor.py", "host/probe.py", "host/connection.py")
 PLACES = tuple(HUB / name for name in (*FOLDERS, *FILES))
 

@@ -1,0 +1,1 @@
+"""The demo: a throw-away site with people, projects, cards that are none, and a queue that moves."""
