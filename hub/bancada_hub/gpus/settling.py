@@ -73,6 +73,8 @@ def settle(
     for request_id in free:
         broker.release(session, lab, request_id, now_s)
     again = _ask_again(session, lab, now_s)
+    for request_id in requests.barred_grants(session):  # no server of theirs will ever take it
+        leases.end_lease(session, request_id, now_s)
     decisions = turn.decide(lab, now_s)
     announce(session, decisions)
     live = leases.live_leases(session)

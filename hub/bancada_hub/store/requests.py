@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -124,21 +125,27 @@ def close_request(session: Session, request_id: int, state: RequestState, reason
 
 def barred_pairs(session: Session) -> frozenset[tuple[int, int]]:
     """Return whoever waits in a project that they are not in, that is archived, or while they are disabled."""
-    query = (
-        select(RequestRow.project_id, RequestRow.person_id)
-        .join(PersonRow, PersonRow.id == RequestRow.person_id)
+    query = _barred(select(RequestRow.project_id, RequestRow.person_id).distinct())
+    rows = session.execute(query.where(RequestRow.state == RequestState.WAITING)).all()
+    return frozenset((project_id, person_id) for project_id, person_id in rows)
+
+
+def barred_grants(session: Session) -> list[int]:
+    """Return the requests whose grant waits for an owner who may no longer work there, as `barred_pairs` has it."""
+    unclaimed = select(LeaseRow.request_id).where(LeaseRow.ended_s.is_(None), LeaseRow.claim_by_s.is_not(None))
+    return list(session.scalars(_barred(select(RequestRow.id)).where(RequestRow.id.in_(unclaimed))))
+
+
+def _barred(query: Any) -> Any:  # noqa: ANN401 - a query of any columns
+    return (
+        query.join(PersonRow, PersonRow.id == RequestRow.person_id)
         .join(ProjectRow, ProjectRow.id == RequestRow.project_id)
         .outerjoin(
             MemberRow,
             (MemberRow.project_id == RequestRow.project_id) & (MemberRow.person_id == RequestRow.person_id),
         )
-        .where(
-            RequestRow.state == RequestState.WAITING,
-            MemberRow.person_id.is_(None) | PersonRow.disabled | ProjectRow.archived_at.is_not(None),
-        )
-        .distinct()
+        .where(MemberRow.person_id.is_(None) | PersonRow.disabled | ProjectRow.archived_at.is_not(None))
     )
-    return frozenset((project_id, person_id) for project_id, person_id in session.execute(query).all())
 
 
 def stored_request(row: RequestRow) -> StoredRequest:

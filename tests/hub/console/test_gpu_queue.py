@@ -1,13 +1,16 @@
 """The GPU queue at a real hub and console, over a stand-in for the driver's library with two cards."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
+from bancada_hub.people.accounts import NewAccount, add_account, disable_account
+from bancada_hub.roles import Actor
 from bancada_hub.store import leases
 from bancada_hub.store.trace import Filter, audit_entries
 from tests.hub.console.cards import seeing
-from tests.hub.console.running import Browser, RunningSite, wait_until
+from tests.hub.console.running import PASSWORD, Browser, RunningSite, wait_until
 from tests.standin.nvml.driver import card, uuid
 
 
@@ -104,3 +107,87 @@ def test_nobody_asks_in_a_project_of_others_nor_cancels_what_is_not_theirs(two_c
         assert ana.api("POST", "queue/99999999999999999999/cancel").status_code == 404
     finally:
         end_all(two_cards)
+
+
+def personal(browser: Browser) -> str:
+    return next(each["slug"] for each in browser.api("GET", "projects").json()["projects"] if each["personal"])
+
+
+def test_hub_and_console_killed_while_one_waits_lose_nothing(two_cards: RunningSite) -> None:
+    """D17, D20: who holds and who waits is in the database; what comes free goes to whoever waited, by itself."""
+    ana, bia, leo = (signed_in(two_cards, name) for name in ("ana", "bia", "leo"))
+    own = personal(leo)
+    try:
+        assert ana.api("POST", "projects/optics/start", json={"gpu": "1", "size": "s"}).status_code == 202
+        held = bia.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()["request"]
+        assert leo.api("POST", f"projects/{own}/start", json={"gpu": "1"}).json()["state"] == "waiting"
+        before = leo.api("GET", "queue").json()
+        for name in ("console", "hub"):
+            two_cards.end(name, signal.SIGKILL)
+        two_cards.start("hub")
+        two_cards.start("console")
+        after = leo.api("GET", "queue").json()
+        assert [each["request"] for each in after["holds"]] == [each["request"] for each in before["holds"]]
+        assert [(each["request"], each["place"]) for each in after["waits"]] == [
+            (each["request"], each["place"]) for each in before["waits"]
+        ]
+        assert bia.api("POST", f"queue/{held}/cancel").status_code == 200
+        wait_until(lambda: state(leo, own) == "running", "leo's server started by itself")
+    finally:
+        end_all(two_cards)
+        for browser, slug in ((ana, "optics"), (leo, own)):
+            browser.api("DELETE", f"projects/{slug}/server")
+            wait_until(lambda browser=browser, slug=slug: state(browser, slug) == "stopped", "it stopped")
+
+
+def test_who_is_switched_off_while_waiting_is_not_started_and_an_expired_login_is_no_hindrance(
+    two_cards: RunningSite,
+) -> None:
+    """The console starts a granted server with its own token: no login of the person's is asked for."""
+    ana, bia, leo = (signed_in(two_cards, name) for name in ("ana", "bia", "leo"))
+    account = NewAccount("gone", password=PASSWORD, must_change=False)
+    add_account(two_cards.store, two_cards.installation.site, Actor.command_line(), account)
+    gone = signed_in(two_cards, "gone")
+    slugs = {"leo": personal(leo), "gone": personal(gone)}
+    try:
+        held = [
+            browser.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()["request"]
+            for browser in (ana, bia)
+        ]
+        for browser, name in ((gone, "gone"), (leo, "leo")):
+            waiting = browser.api("POST", f"projects/{slugs[name]}/start", json={"gpu": "1"}).json()
+            assert waiting["state"] == "waiting"
+        disable_account(two_cards.store, Actor.command_line(), "gone")
+        leo.cookies.clear()  # as a login that has expired
+        for browser, number in zip((ana, bia), held, strict=True):
+            assert browser.api("POST", f"queue/{number}/cancel").status_code == 200
+        again = signed_in(two_cards, "leo")
+        wait_until(lambda: state(again, slugs["leo"]) == "running", "leo's server started by itself")
+        with two_cards.store.read() as session:
+            rows = audit_entries(session, Filter(action="server.start", actor="gone"))
+        assert [row for row in rows if row.result == "done"] == []
+        assert [each["person"] for each in signed_in(two_cards, "admin").api("GET", "queue").json()["waits"]] == []
+        again.api("DELETE", f"projects/{slugs['leo']}/server")
+    finally:
+        end_all(two_cards)
+
+
+def test_a_member_removed_while_waiting_or_holding_keeps_no_card(two_cards: RunningSite) -> None:
+    ana, bia, leo, lead = (signed_in(two_cards, name) for name in ("ana", "bia", "leo", "leo"))
+    try:
+        held = ana.api("POST", "projects/slow/gpu", json={"on_grant": "hold"}).json()
+        assert held["granted"]
+        assert bia.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()["granted"]
+        assert not ana.api("POST", "projects/broken/gpu", json={"on_grant": "hold"}).json()["granted"]
+        assert lead.api("POST", "projects/slow/members", json={"name": "bia", "lead": True}).status_code == 200
+        for slug in ("slow", "broken"):
+            assert lead.api("POST", f"projects/{slug}/members/ana/remove", json={}).status_code == 200
+        queue = lambda: signed_in(two_cards, "admin").api("GET", "queue").json()  # noqa: E731
+        wait_until(lambda: [each["person"] for each in queue()["holds"]] == ["bia"], "ana's grant has passed on")
+        assert queue()["waits"] == []
+        assert leo.api("GET", "queue").json()["free"] == 1
+    finally:
+        end_all(two_cards)
+        for slug in ("slow", "broken"):
+            lead.api("POST", f"projects/{slug}/members", json={"name": "ana"})
+        lead.api("POST", "projects/slow/members/bia/remove", json={})
