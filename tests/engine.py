@@ -39,6 +39,10 @@ class EngineTroubleError(RuntimeError):
     """The tests' engine cannot be had on this machine, or did not come up."""
 
 
+HOOK = str(Path(__file__).parent / "standin" / "hook")
+"""What an engine needs to know the device driver “nvidia”."""
+
+
 class TestEngine:
     """One engine and its namespace.
 
@@ -53,7 +57,7 @@ class TestEngine:
 
     __test__ = False  # its name reads like a test class's
 
-    def __init__(self, root: Path = ROOT / "engine", *, options: tuple[str, ...] = (), path: str = "") -> None:
+    def __init__(self, root: Path = ROOT / "engine", *, options: tuple[str, ...] = (), path: str = HOOK) -> None:
         self.root = root
         self.network = Network(root)
         self.host = f"unix://{root / 'docker.sock'}"
@@ -126,6 +130,11 @@ class TestEngine:
         return {**kept, "DOCKER_HOST": self.host}
 
     @property
+    def cards_file(self) -> Path:
+        """Where the machine's cards stand, as tests make them up; without the file there are none."""
+        return self.root / "cards.json"
+
+    @property
     def _is_held(self) -> bool:
         return self._daemon is not None
 
@@ -150,6 +159,7 @@ class TestEngine:
         command += ["--exec-opt", "native.cgroupdriver=cgroupfs", "--containerd-namespace", self.network.name]
         command += ["--containerd-plugins-namespace", f"{self.network.name}-plugins", *self._options]
         environment = {**os.environ, "PATH": os.pathsep.join(filter(None, (self._path, os.environ["PATH"])))}
+        environment["STANDIN_CARDS"] = str(self.cards_file)  # for the stand-in for NVIDIA's hook
         with self.enter(), self.log.open("ab") as log:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True

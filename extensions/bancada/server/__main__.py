@@ -17,6 +17,7 @@ from bancada.contract import (
 from bancada.server.checks import ENGINES_WORK_ENVIRONMENT, PROJECT, Start, check
 from bancada.server.kernelspec import write_kernelspec
 from bancada.server.language import write_language
+from bancada.server.lease import check_lease
 from bancada.server.places import make_places
 from bancada.server.walls import check_walls, look
 
@@ -35,7 +36,7 @@ def main() -> int:
     )
     failure = check(start, Path("/proc/self/mountinfo").read_text())
     if failure is None and contained:
-        failure = check_walls(look(start.kind, start.home))
+        failure = check_walls(look(start.kind, start.home)) or check_lease(os.environ)
     if failure:
         sys.stderr.write(failure.line() + "\n")
         return START_FAILED_EXIT

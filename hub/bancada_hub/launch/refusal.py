@@ -35,7 +35,9 @@ _INSIDE = {
         "Your environment did not come up as it must: start in safe mode, and free some space or reset the environment."
     ),
     "mounts": told("Not all of your folders were mounted as they must be. Ask an administrator."),
-    "cards": told("The server saw a card that it has no lease of, so it did not start. Ask an administrator."),
+    "cards": told(
+        "The cards that the server saw are not those of its lease, so it did not start. Ask an administrator."
+    ),
     "walls": told("The walls around your server are not as they must be, so it did not start. Ask an administrator."),
 }
 """What a server's own checks found, by their fixed word, for readers of another language than their sentences'."""
