@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bancada_hub.amounts import Bytes
+from bancada_hub.doctor_gpu import examine_gpus
 from bancada_hub.errors import BancadaError, Told, joined, told, told_exactly
 from bancada_hub.host import connection
 from bancada_hub.host.checks import Check
@@ -34,6 +35,15 @@ def examine(data: Path) -> Iterator[Check]:
             yield from check(installation)
         except BancadaError as error:
             yield _failed(name, error)
+
+
+def examine_part(data: Path, part: str) -> Iterator[Check]:
+    """Run the checks of one part alone."""
+    installation = read_installation(data)
+    try:
+        yield from CHECKS[part](installation)
+    except BancadaError as error:
+        yield _failed(part, error)
 
 
 def _failed(name: str, error: BancadaError) -> Check:
@@ -124,5 +134,6 @@ CHECKS: dict[str, Callable[[Installation], Iterator[Check]]] = {
     "firewall": _firewall,
     "programs": _programs,
     "images": _images,
+    "gpu": examine_gpus,
 }
 """Each later capability adds its own."""

@@ -18,10 +18,12 @@ from bancada_hub.cli import settings, waiting
 from bancada_hub.cli.programs import programs
 from bancada_hub.cli.report import Report
 from bancada_hub.cli.where import add_port_option, add_site_options, add_yes_option, ask
+from bancada_hub.doctor_gpu import gpu_host
 from bancada_hub.errors import EngineError, HostError
 from bancada_hub.gpus.simulated import MOST
 from bancada_hub.host import connection, debian, firewall
 from bancada_hub.host.engine import ensure_engine
+from bancada_hub.host.gpu_host import check_host
 from bancada_hub.host.ports import Ports, check_ports
 from bancada_hub.host.probe import probe_engine
 from bancada_hub.host.proxy import ensure_proxy
@@ -65,6 +67,7 @@ class Up:
             services.start(programs(installation, command))
             waiting.for_login_page(installation, services, line.say)
             line.outcome = site.url
+        self._gpus(installation)
         self._greet(site, password)
         self._prepare(installation, store)
         self.report.line(f"\nReady. Sign in at {site.url}")
@@ -157,6 +160,20 @@ class Up:
             # Told at once: were it told at the end, an interruption before that would lose it.
             line.outcome = f"name {ADMIN}, password {password}"
         return store, password
+
+    def _gpus(self, installation: Installation) -> None:
+        """Say what a host with cards lacks for servers to have them; a site works without."""
+        if installation.site.engine != "docker" or installation.facts.simulated_gpus:
+            return
+        found, _ = gpu_host(installation)
+        checks = check_host(found)
+        wrong = [check for check in checks if not check.ok]
+        if len(checks) == 1 and not wrong:
+            return  # no card
+        with self.report.step("GPUs") as line:
+            line.outcome = wrong[0].detail if wrong else f"{len(found.cards)} on the bus; servers can have them"
+        if wrong:
+            self.report.line(f"    {wrong[0].fix}\n    Servers start without GPUs until then: ./bancada doctor gpu")
 
     def _greet(self, site: Site, password: str) -> None:
         self.report.line(f"\n  Sign in at {site.url}")

@@ -13,8 +13,9 @@ from bancada_hub.ui import language, skin
 HUB = Path(skin.__file__).parents[1]
 FUNCTIONS = {"_": None, "gettext": None, "ngettext": (1, 2), "later": None, "told": None, "NewStep": (2,)}
 FOLDERS = ("console", "demo", "launch", "ui", "catalog", "gpus", "people", "projects", "store")
-FILES = ("naming.py", "doctor.py", "host/probe.py", "host/connection.py")
-PLACES = tuple(HUB / name for name in (*FOLDERS, *FILES))
+FILES = ("naming.py", "doctor.py", "doctor_gpu.py")
+OF_THE_HOST = ("host/probe.py", "host/connection.py", "host/gpu_host.py", "host/gpu_toolkit.py")
+PLACES = tuple(HUB / name for name in (*FOLDERS, *FILES, *OF_THE_HOST))
 
 
 def in_templates() -> dict[str | tuple[str, ...], Path]:

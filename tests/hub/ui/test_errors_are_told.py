@@ -14,7 +14,10 @@ from bancada_hub.errors import BancadaError
 from bancada_hub.launch.reasons import Reason
 from tests.hub.ui.messages import HUB, PLACES
 
-OF_COMMANDS = {"console/__main__.py", "catalog/prepare.py", "store/database.py", "launch/leftovers.py"}
+OF_COMMANDS = {
+    *("console/__main__.py", "catalog/prepare.py", "store/database.py", "launch/leftovers.py"),
+    "host/gpu_toolkit.py",
+}
 """What these say is read at the machine's terminal, by whoever runs a command there."""
 SENTENCES = {"fix", "what"}
 
