@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bancada_hub.console.errors import HubAwayError, HubRefusedError
 from bancada_hub.console.hub import HubClient
+from bancada_hub.console.metrics import Metrics
 from bancada_hub.console.shared import Shared
 from bancada_hub.console.starts import Starts
 from bancada_hub.errors import BancadaError, LaunchRefused, PeopleError, told
@@ -54,6 +55,8 @@ class GpuQueue:
     def __init__(self, store: Store, cards: Shared[Inventory], hub: HubClient, starts: Starts) -> None:
         self._store, self._cards, self._hub, self._starts = store, cards, hub, starts
         self._broker = Broker(store)
+        self.metrics = Metrics()
+        """How long decisions take."""
         self._changed = asyncio.Event()
         self._asked: deque[tuple[Asking, asyncio.Future[StoredRequest | Refused]]] = deque()
         self._letting_in: asyncio.Task[None] | None = None
@@ -146,7 +149,8 @@ class GpuQueue:
         inventory = await self._cards.recent(RECENT_S)
 
         def do() -> list[StoredRequest | Refused]:
-            return ask_together(self._broker, askings, lambda session: read_lab(session, inventory), time.time())
+            with self.metrics.deciding():
+                return ask_together(self._broker, askings, lambda session: read_lab(session, inventory), time.time())
 
         return await asyncio.to_thread(do)
 
@@ -175,7 +179,7 @@ class GpuQueue:
             return bool(requests.waiting_ids(session)) or bool(leases.live_leases(session))
 
     def _settle(self, inventory: Inventory) -> Todo:
-        with self._broker.turn() as turn:
+        with self.metrics.deciding(), self._broker.turn() as turn:
             lab = read_lab(turn.session, inventory)
             return settle(turn, lab, inventory, time.time(), self._stopping)
 

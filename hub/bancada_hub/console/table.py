@@ -8,6 +8,7 @@ from bancada_hub.console.handlers import (
     granted,
     labs,
     members,
+    metrics,
     notices,
     openapi,
     preparation,
@@ -25,7 +26,7 @@ from bancada_hub.console.handlers import (
 _TOPICS = (
     *(work, gpus, tabs, profile, notices, projects, queue),
     *(labs, members, granted, shares),
-    *(site, accounts, settings, doctor, audit),
+    *(site, accounts, settings, doctor, audit, metrics),
     *(sign_in, preparation, openapi),
 )
 
