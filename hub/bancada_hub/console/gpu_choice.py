@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bancada_hub.gpus.board import Board, Holds, Waits, free_for, places_for
+from bancada_hub.gpus.board import Board, Holds, Waits, free_for, parts_for, places_for
 from bancada_hub.gpus.broker import Lab
 from bancada_hub.store.projects import Project
 
@@ -13,6 +13,24 @@ MOST_OFFERED = 8
 
 SHARED = "shared"
 """What a start asks for that wants a place on a shared card."""
+
+PART = "part:"
+"""What a start asks for begins with this when it wants a part of a card (MIG); its size follows."""
+
+
+def asked_for(wanted: str) -> dict[str, object] | None:
+    """Return what a choice of GPUs asks the queue for; None for what is no choice.
+
+    Args:
+        wanted: A number of cards, `shared`, or `part:` with a size.
+    """
+    if wanted == SHARED:
+        return {"shared": True}
+    if wanted.startswith(PART) and len(wanted) > len(PART):
+        return {"profile": wanted.removeprefix(PART)}
+    if wanted.isascii() and wanted.isdecimal() and 1 <= int(wanted[:3]) <= MOST_OFFERED and len(wanted) < 3:
+        return {"cards": int(wanted)}
+    return None
 
 
 @dataclass(frozen=True)
@@ -28,6 +46,7 @@ class GpuChoice:
         shared_free: Places on shared cards that the project could be given now.
         shared_total: Places that it could be given at all.
         on_shared: Whether what the person holds is a place on a shared card.
+        parts: Sizes of parts of cards (MIG): the size, how many are free for the project, how many there are for it.
     """
 
     free: int
@@ -38,6 +57,7 @@ class GpuChoice:
     shared_free: int = 0
     shared_total: int = 0
     on_shared: bool = False
+    parts: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def counts(self) -> range:
@@ -67,7 +87,8 @@ def gpu_choices(board: Board, lab: Lab, projects: Iterable[Project], *, simulate
             places,
             all_places,
             on_shared=holds is not None and not shared.isdisjoint(holds.cards),
+            parts=parts_for(lab, board, project.id),
         )
-        if total or all_places or choice.waits or choice.holds:
+        if total or all_places or choice.parts or choice.waits or choice.holds:
             found[project.id] = choice
     return found

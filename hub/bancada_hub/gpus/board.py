@@ -199,6 +199,15 @@ def places_for(lab: broker.Lab, board: Board, project_id: int) -> tuple[int, int
     return free, sum(card.tenants for card in shared)
 
 
+def parts_for(lab: broker.Lab, board: Board, project_id: int) -> tuple[tuple[str, int, int], ...]:
+    """Return each size of parts of cards (MIG) for a project, how many are free, and how many there are."""
+    found: dict[str, list[bool]] = {}
+    for card in lab.cards:
+        if card.profile and may_hold(card, project_id):
+            found.setdefault(card.profile, []).append(not board.of_card(card.uuid))
+    return tuple((profile, sum(free), len(free)) for profile, free in sorted(found.items()))
+
+
 def _reader(session: Session, person_id: int | None) -> tuple[Reader, frozenset[int] | None]:
     """Return who reads, and the projects in which they may end requests; None for all."""
     if person_id is None:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -191,3 +192,30 @@ def test_a_member_removed_while_waiting_or_holding_keeps_no_card(two_cards: Runn
         for slug in ("slow", "broken"):
             lead.api("POST", f"projects/{slug}/members", json={"name": "ana"})
         lead.api("POST", "projects/slow/members/bia/remove", json={})
+
+
+def test_a_part_of_a_card_is_offered_on_work_and_started_with(running: RunningSite, tmp_path: Path) -> None:
+    parts = [
+        {"uuid": f"MIG-{number}1111111-aaaa", "name": "MIG 1g.10gb", "memory": {"total": 10 * 2**30, "used": 0}}
+        for number in range(2)
+    ]
+    with seeing(running, tmp_path, card(0, mig_mode=1, utilization=0, mig=parts)):
+        ana = signed_in(running, "ana")
+        page = ana.get("/services/bancada/").text
+        assert '<option value="part:1g.10gb">Part of a GPU: 1g.10gb (2 of 2 free)</option>' in page
+        try:
+            assert ana.api("POST", "projects/optics/start", json={"gpu": "part:9g.90gb"}).status_code == 409
+            asked = ana.api("POST", "projects/optics/start", json={"gpu": "part:1g.10gb"})
+            assert (asked.status_code, asked.json()["state"]) == (202, "starting")
+            (holds,) = ana.api("GET", "queue").json()["holds"]
+            assert holds["cards"][0].startswith("MIG-")
+        finally:
+            end_all(running)
+            ana.api("DELETE", "projects/optics/server")
+
+
+@pytest.mark.parametrize("gpu", ["0", "9", "-1", "1.5", "²", "part:", "all", "yes", "1" * 5000])
+def test_a_choice_of_gpus_that_is_none_is_refused(ana: Browser, gpu: str) -> None:
+    reply = ana.api("POST", "projects/optics/start", json={"gpu": gpu})
+    assert reply.status_code == 400
+    assert "The field “gpu” can be" in reply.json()["message"]

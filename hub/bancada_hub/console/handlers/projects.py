@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 from bancada_hub.console import ends, servers
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import query_of
-from bancada_hub.console.errors import EngineSilentError, NotNowError, later
-from bancada_hub.console.gpu_choice import MOST_OFFERED, SHARED
+from bancada_hub.console.errors import BadBodyError, EngineSilentError, NotNowError, later
+from bancada_hub.console.gpu_choice import asked_for
 from bancada_hub.console.handlers.base import Handler
 from bancada_hub.console.projects import (
     Card,
@@ -25,7 +25,7 @@ from bancada_hub.console.projects import (
 )
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.console.server_api.reports import Report
-from bancada_hub.errors import HostError
+from bancada_hub.errors import HostError, told
 from bancada_hub.gpus.asking import Asker
 from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.gpus.scheduling.values import OnGrant
@@ -91,6 +91,8 @@ class Start(ProjectHandler):
         """Start the person's server of this project, after the same plan that the spawner makes."""
         records, project = await self.own(slug)
         wanted = self.body.pop("gpu")
+        if wanted not in ("", WITHOUT_GPU) and asked_for(wanted) is None:
+            raise BadBodyError(told("The field “gpu” can be no, a number, shared, or part: with a size."))
         choices = parse_choices(self.body | {"gpu": wanted if wanted == WITHOUT_GPU else ""})
         if wanted not in ("", WITHOUT_GPU) and not await self._granted(project, wanted, choices):
             self.done({"project": project.slug, "state": WAITING})
@@ -106,8 +108,7 @@ class Start(ProjectHandler):
 
     async def _granted(self, project: Project, wanted: str, choices: Choices) -> bool:
         """Ask for cards; say whether they are there at once. Otherwise the queue starts the server when they are."""
-        what: dict[str, object] = {"shared": True} if wanted == SHARED else {"cards": int(wanted)}
-        asked = {**what, "purpose": Purpose.INTERACTIVE.value, "on_grant": OnGrant.START.value}
+        asked = {**(asked_for(wanted) or {}), "purpose": Purpose.INTERACTIVE.value, "on_grant": OnGrant.START.value}
         found = await self.context.queue.ask(self.actor, Asker(self.person_name, project.slug), asked)
         if choices.size:
             store = self.context.launch.store
@@ -266,9 +267,9 @@ SIZE = Field("size", "of the server; without one, that of the start before, else
 GPU = Field(
     "gpu",
     "how many GPUs: without enough of them the person waits in the queue, and the server starts by itself; “no” for "
-    "none; “shared” for a place on a shared one, without memory protection; without one, what was granted",
+    "none; “shared” for a place on a shared one, without memory protection; “part:1g.10gb” for a part of one of that "
+    "size (MIG); without one, what was granted",
     default="",
-    choices=("", WITHOUT_GPU, SHARED, *(str(count) for count in range(1, MOST_OFFERED + 1))),
 )
 OWN = Action.WORK_IN_PROJECT
 STOPS = Rule(OWN, "Stop one's own server of a project, or cancel its start.", answer="UnderWay", audit="server.stop")
