@@ -17,6 +17,9 @@ from bancada_hub.store import leases, notices, people, projects, requests, serve
 from bancada_hub.store.leases import StoredLease
 from bancada_hub.store.requests import StoredRequest, find_request
 
+WARNED_S = 1800.0
+"""So long before the end of a lease its holder is warned: enough for a checkpoint, and not yet forgotten."""
+
 
 @dataclass(frozen=True)
 class ToStart:
@@ -82,6 +85,12 @@ def settle(
     stops = [_stop(session, request) for lease, request in live if lease.request_id in over and lease.server in held]
     for stop in (each for each in stops if each.request_id not in stopping):
         _tell(session, stop.request_id, over[stop.request_id], notices.WARNING)
+    for lease, request in live:
+        if lease.server in held and is_near_its_end(lease, now_s):
+            minutes = max(1, round((lease.ends_s - now_s) / 60))
+            why = told("its time is over in %(n)s min, and the server stops then. Save your work.", n=minutes)
+            _tell(session, request.id, why, notices.WARNING)
+            leases.note_warned(session, request.id, lease.ends_s)
     starts = [_start(session, lease, request) for lease, request in live if _starts_by_itself(lease, request, now_s)]
     return Todo(
         tuple(starts),
@@ -89,6 +98,19 @@ def settle(
         tuple(each.request for each in gone if each.request not in free),
         moved=bool(free or again or decisions.drops or decisions.passed or decisions.grants or decisions.moves),
     )
+
+
+def is_near_its_end(lease: StoredLease, now_s: float) -> bool:
+    """Return whether a holder is to be warned of a lease's end, of which they were not warned yet.
+
+    Half an hour before it, or in the last quarter of a short lease.
+
+    Args:
+        lease: The lease.
+        now_s: The instant.
+    """
+    left_s, whole_s = lease.ends_s - now_s, lease.ends_s - lease.granted_s
+    return 0 < left_s <= min(WARNED_S, whole_s / 4) and lease.warned_for_s != lease.ends_s
 
 
 def announce(session: Session, decisions: Decisions, but: Collection[int] = ()) -> None:

@@ -28,6 +28,7 @@ class StoredLease:
         backfill: Whether it was let in ahead of its turn.
         server: The start that holds it; empty before.
         renewed_s: When its server was heard of last; None before it was.
+        warned_for_s: The end of which its holder was warned; None before they were.
     """
 
     request_id: int
@@ -39,6 +40,7 @@ class StoredLease:
     backfill: bool = False
     server: str = ""
     renewed_s: float | None = None
+    warned_for_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,13 @@ def ended_lengths(session: Session, most: int = 2000) -> list[tuple[int, dict[st
     )
     rows = session.execute(query).all()
     return [(project_id, shape, ended_s - granted_s) for project_id, shape, ended_s, granted_s in reversed(rows)]
+
+
+def note_warned(session: Session, request_id: int, ends_s: float) -> None:
+    """Keep that the holder of a lease was warned of its end."""
+    row = session.get(LeaseRow, request_id)
+    if row is not None:
+        row.warned_for_s = ends_s
 
 
 def move_lease(session: Session, request_id: int, ends_s: float, claim_by_s: float | None) -> None:

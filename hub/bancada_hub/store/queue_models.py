@@ -39,6 +39,7 @@ class LeaseRow(Base):
     server: Mapped[str] = mapped_column(String(64), default="")
     ended_s: Mapped[float | None] = mapped_column(Float, index=True)
     renewed_s: Mapped[float | None] = mapped_column(Float)
+    warned_for_s: Mapped[float | None] = mapped_column(Float)
 
 
 class SeatRow(Base):

@@ -14,7 +14,7 @@ from bancada_hub.gpus.cards import scheduling_cards
 from bancada_hub.gpus.faults import is_free
 from bancada_hub.gpus.inventory import Card, Instance, Inventory, SetAside
 from bancada_hub.gpus.scheduling.rules import Rules
-from bancada_hub.gpus.settling import settle
+from bancada_hub.gpus.settling import WARNED_S, settle
 from bancada_hub.store import leases, projects, servers
 from bancada_hub.store.notices import unseen_notices
 from bancada_hub.store.requests import RequestState
@@ -210,3 +210,22 @@ def test_a_card_is_free_only_when_it_was_seen_free():
     assert is_free(Inventory((divided,)), "MIG-gone"), "the driver takes none away that is in use"
     assert not is_free(Inventory((divided,), (SetAside(1, None, "It hangs"),)), "MIG-gone"), "unless not all is read"
     assert is_free(Inventory(source="simulated"), "GPU-0")
+
+
+def test_a_holder_is_warned_once_before_the_end_and_again_when_the_end_moves(town):
+    request = asked(town, "ana", what={**ONE, "hours": 4})
+    started(town, request.id, "start-1")
+    with town.store.read() as session:
+        lease = next(lease for lease, _ in leases.live_leases(session))
+    look(town, now_s=lease.ends_s - WARNED_S - 60)
+    assert told(town, "ana") == []
+    for _ in range(2):
+        look(town, now_s=lease.ends_s - WARNED_S + 1)
+    (said,) = told(town, "ana")
+    assert said.endswith("its time is over in 30 min, and the server stops then. Save your work.")
+    with town.store.write() as session:
+        leases.move_lease(session, request.id, lease.ends_s + 3600, None)
+    look(town, now_s=lease.ends_s)
+    assert len(told(town, "ana")) == 1, "the end is an hour away again"
+    look(town, now_s=lease.ends_s + 3600 - 60)
+    assert len(told(town, "ana")) == 2
