@@ -3,7 +3,6 @@
 import argparse
 import time
 from datetime import datetime
-from typing import Any
 
 from bancada_hub.cli.gpu import machine_cards
 from bancada_hub.cli.table import add_verb, rows, say
@@ -11,6 +10,7 @@ from bancada_hub.cli.where import opened
 from bancada_hub.errors import NotFound, told
 from bancada_hub.gpus.asking import Asker, ask, cancel
 from bancada_hub.gpus.board import Board, Holds, Owner, Waits, read_board
+from bancada_hub.gpus.board_model import board_json, waits_json
 from bancada_hub.gpus.lab import read_lab
 from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.gpus.scheduling.values import OnGrant
@@ -62,14 +62,7 @@ def _list(arguments: argparse.Namespace) -> int:
         said.append(f"{board.more} more wait.")
     if not waiting:
         said.append("Nobody is waiting.")
-    value = {
-        "total": board.total,
-        "free": board.free,
-        "holds": [_holds_json(each) for each in board.holds],
-        "waits": [_waits_json(each) for each in board.waits],
-        "more": board.more,
-    }
-    return say(arguments, value, "\n".join(said))
+    return say(arguments, board_json(board, str), "\n".join(said))
 
 
 def _why(arguments: argparse.Namespace) -> int:
@@ -84,7 +77,7 @@ def _why(arguments: argparse.Namespace) -> int:
         str(found.change),
         f"May wait {_range(found)}." if found.wait else "Nobody can say how long it may wait.",
     ]
-    return say(arguments, _waits_json(found), "\n".join(filter(None, lines)))
+    return say(arguments, waits_json(found, str), "\n".join(filter(None, lines)))
 
 
 def _ask(arguments: argparse.Namespace) -> int:
@@ -155,37 +148,3 @@ def _range(waits: Waits) -> str:
 
 def _clock(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s, machine_zone()):%Y-%m-%d %H:%M}"
-
-
-def _instant(at_s: float) -> str:
-    return datetime.fromtimestamp(at_s, machine_zone()).isoformat(timespec="seconds")
-
-
-def _holds_json(holds: Holds) -> dict[str, Any]:
-    return {
-        "request": holds.request_id,
-        "person": holds.owner.person,
-        "project": holds.owner.project,
-        "cards": list(holds.cards),
-        "since": _instant(holds.since_s),
-        "until": _instant(holds.until_s),
-        "claim_by": _instant(holds.claim_by_s) if holds.claim_by_s is not None else None,
-    }
-
-
-def _waits_json(waits: Waits) -> dict[str, Any]:
-    return {
-        "request": waits.request_id,
-        "person": waits.owner.person,
-        "project": waits.owner.project,
-        "cards": waits.cards,
-        "memory_bytes": waits.memory_bytes,
-        "profile": waits.profile,
-        "purpose": waits.purpose,
-        "asked": _instant(waits.asked_s),
-        "place": waits.place,
-        "reason": str(waits.reason),
-        "change": str(waits.change),
-        "wait_low_s": round(waits.wait.low_s) if waits.wait else None,
-        "wait_high_s": round(waits.wait.high_s) if waits.wait else None,
-    }

@@ -6,12 +6,13 @@ from bancada_hub.console.access import Who
 from bancada_hub.console.errors import NotThereError
 from bancada_hub.console.gpu_cards import attention_json, cards_json, incident_json, read_cards
 from bancada_hub.console.handlers.acting import LONGEST_NUMBER
-from bancada_hub.console.handlers.queue import PAGE, in_words, moment
+from bancada_hub.console.handlers.queue import PAGE, in_words
 from bancada_hub.console.handlers.tabs import Tab
 from bancada_hub.console.routes import Field, Route, Rule
 from bancada_hub.errors import Told, told
 from bancada_hub.gpus import marks
 from bancada_hub.gpus.attention import Looking, free_lease, say_well
+from bancada_hub.gpus.board_model import moment
 from bancada_hub.gpus.marks import LONGEST_REASON, MOST_TENANTS, Marked, Marking, Reserved
 from bancada_hub.roles import Action
 

@@ -1,7 +1,6 @@
 """The GPU queue: who waits and why, asking, giving a place up."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from bancada_hub.console.access import Who
 from bancada_hub.console.errors import NotThereError
@@ -10,7 +9,8 @@ from bancada_hub.console.handlers.projects import SIZE
 from bancada_hub.console.routes import PREFIX, Field, Route, Rule
 from bancada_hub.errors import told
 from bancada_hub.gpus.asking import Asker
-from bancada_hub.gpus.board import Board, Holds, Waits
+from bancada_hub.gpus.board import Waits
+from bancada_hub.gpus.board_model import board_json
 from bancada_hub.gpus.scheduling.forecast import Range
 from bancada_hub.gpus.scheduling.rules import Purpose
 from bancada_hub.gpus.scheduling.values import OnGrant
@@ -45,7 +45,7 @@ class Queue(Acting):
     async def get(self) -> None:
         """Answer who holds cards and who waits, as far as the person may know."""
         board, _ = await self.context.queue.board(self.asker.person.id)
-        self.send_json(board_json(board, self.look.words))
+        self.send_json(board_json(board, self.look.words.gettext))
 
 
 class AskForCards(Acting):
@@ -99,57 +99,6 @@ def _range(wait: Range | None, words: Words) -> str:
         return ""
     low, high = words.duration(wait.low_s), words.duration(wait.high_s)
     return low if low == high else words.gettext(told("%(low)s to %(high)s", low=low, high=high))
-
-
-def board_json(board: Board, words: Words) -> dict[str, object]:
-    """Return the queue for programs."""
-    return {
-        "total": board.total,
-        "free": board.free,
-        "holds": [holds_json(each, words) for each in board.holds],
-        "waits": [waits_json(each, words) for each in board.waits],
-        "more": board.more,
-    }
-
-
-def holds_json(holds: Holds, words: Words) -> dict[str, object]:
-    """Return who has cards, for programs."""
-    return {
-        "request": holds.request_id,
-        "person": holds.owner.person,
-        "project": holds.owner.project,
-        "cards": list(holds.cards),
-        "since": moment(holds.since_s),
-        "until": moment(holds.until_s),
-        "claim_by": moment(holds.claim_by_s) if holds.claim_by_s is not None else None,
-        "trouble": words.gettext(holds.trouble) if holds.trouble else "",
-        "silent_since": moment(holds.silent_since_s) if holds.silent_since_s is not None else None,
-    }
-
-
-def waits_json(waits: Waits, words: Words) -> dict[str, object]:
-    """Return somebody who waits, for programs."""
-    wait = waits.wait
-    return {
-        "request": waits.request_id,
-        "person": waits.owner.person,
-        "project": waits.owner.project,
-        "cards": waits.cards,
-        "memory_bytes": waits.memory_bytes,
-        "profile": waits.profile,
-        "purpose": waits.purpose,
-        "asked": moment(waits.asked_s),
-        "place": waits.place,
-        "reason": words.gettext(waits.reason),
-        "change": words.gettext(waits.change),
-        "wait_low_s": round(wait.low_s) if wait else None,
-        "wait_high_s": round(wait.high_s) if wait else None,
-    }
-
-
-def moment(at_s: float) -> str:
-    """Return an instant as programs and pages take it."""
-    return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds")
 
 
 ASK = (

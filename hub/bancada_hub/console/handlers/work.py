@@ -9,9 +9,10 @@ from bancada_hub.console import preparation as progress
 from bancada_hub.console.access import Who
 from bancada_hub.console.choice import Choice, choose
 from bancada_hub.console.handlers.base import Handler
-from bancada_hub.console.handlers.queue import in_words, moment
+from bancada_hub.console.handlers.queue import in_words
 from bancada_hub.console.projects import Card, Records, Work, read_records, work_of
 from bancada_hub.console.routes import Route, Rule
+from bancada_hub.gpus.board_model import moment
 from bancada_hub.launch import silence
 from bancada_hub.launch.room import Offers
 
