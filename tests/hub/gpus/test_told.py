@@ -118,7 +118,7 @@ def test_a_dry_run_shows_who_gains_and_who_waits():
     ("changed", "problem"),
     [
         (rules(ProjectRule(1, 1, guarantee=2), ceiling=1), "sum to 2; its ceiling is 1"),
-        (rules(ProjectRule(1, 1, guarantee=5)), "with 0 GiB or more: 5; in service: 4."),
+        (rules(ProjectRule(1, 1, guarantee=5)), "Guaranteed cards: 5; in service: 4."),
         (
             rules(ProjectRule(1, 1, guarantee=1, memory_bytes=90 * GIB)),
             "with 90 GiB or more: 1; in service: 0.",
@@ -127,7 +127,7 @@ def test_a_dry_run_shows_who_gains_and_who_waits():
         (rules(ProjectRule(1, 1, weight=0)), "weight of project 1 must be more than 0"),
         (rules(ProjectRule(1, 1, limit=-1)), "cannot be negative"),
         (rules(ProjectRule(1, 1, guarantee=1, within_s=10)), "within less than 5 min"),
-        (rules(ProjectRule(1, 1), timed=(Timed(project_id=1, from_s=T0 + HOUR, guarantee=9),)), "0 GiB or more: 9;"),
+        (rules(ProjectRule(1, 1), timed=(Timed(project_id=1, from_s=T0 + HOUR, guarantee=9),)), "Guaranteed cards: 9;"),
     ],
 )
 def test_rules_that_cannot_be_kept_are_refused(changed, problem):
