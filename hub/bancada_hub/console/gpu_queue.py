@@ -26,7 +26,7 @@ from bancada_hub.gpus.lab import read_lab
 from bancada_hub.gpus.settling import Todo, ToStart, ToStop, settle
 from bancada_hub.gpus.watching import WORK
 from bancada_hub.roles import Actor
-from bancada_hub.store import leases, notices, people, requests, trace
+from bancada_hub.store import leases, notices, people, projects, requests, trace
 from bancada_hub.store.database import Store
 from bancada_hub.store.requests import RequestState, StoredRequest
 
@@ -202,8 +202,28 @@ class GpuQueue:
             self._tried.discard(start.request_id)  # the next look tries again
             return
         except HubRefusedError as error:
+            if await self._runs(start):
+                await asyncio.to_thread(self._tell_it_runs, start)
+                return
             problem = str(error)
         await asyncio.to_thread(self._record, start, problem)
+
+    async def _runs(self, start: ToStart) -> bool:
+        """Return whether the server runs already: somebody started it without a GPU while they waited."""
+        try:
+            found = (await self._hub.servers(start.person)).get(start.project)
+        except (HubAwayError, HubRefusedError):
+            return False
+        return found is not None and found.ready
+
+    def _tell_it_runs(self, start: ToStart) -> None:
+        with self._store.write() as session:
+            person, project = people.find_person(session, start.person), projects.find_project(session, start.project)
+            if person is None or project is None:
+                return
+            text = told("%(project)s runs already. To move to its GPU, save, stop and start.", project=project.title)
+            new = notices.NewNotice(text, notices.WARNING, action_label=told("Go to Work"), action_url=WORK)
+            notices.add_notice(session, person.id, new)
 
     def _record(self, start: ToStart, problem: str) -> None:
         with self._store.write() as session:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 
 from bancada_hub.people.accounts import NewAccount, add_account, disable_account
 from bancada_hub.roles import Actor
 from bancada_hub.store import leases
+from bancada_hub.store.models import NoticeRow
 from bancada_hub.store.trace import Filter, audit_entries
 from tests.hub.console.cards import seeing
 from tests.hub.console.running import PASSWORD, Browser, RunningSite, wait_until
@@ -20,6 +22,8 @@ def two_cards(running: RunningSite, tmp_path_factory: pytest.TempPathFactory) ->
     """The site with a console that sees two idle cards; without any again afterwards."""
     with seeing(running, tmp_path_factory.mktemp("nvml"), card(0), card(1)):
         yield running
+    with running.store.write() as session:
+        session.execute(delete(NoticeRow))  # other modules' people have none
 
 
 def signed_in(site: RunningSite, name: str) -> Browser:
@@ -180,7 +184,6 @@ def test_a_member_removed_while_waiting_or_holding_keeps_no_card(two_cards: Runn
         assert held["granted"]
         assert bia.api("POST", "projects/optics/gpu", json={"on_grant": "hold"}).json()["granted"]
         assert not ana.api("POST", "projects/broken/gpu", json={"on_grant": "hold"}).json()["granted"]
-        assert lead.api("POST", "projects/slow/members", json={"name": "bia", "lead": True}).status_code == 200
         for slug in ("slow", "broken"):
             assert lead.api("POST", f"projects/{slug}/members/ana/remove", json={}).status_code == 200
         queue = lambda: signed_in(two_cards, "admin").api("GET", "queue").json()  # noqa: E731
@@ -190,8 +193,7 @@ def test_a_member_removed_while_waiting_or_holding_keeps_no_card(two_cards: Runn
     finally:
         end_all(two_cards)
         for slug in ("slow", "broken"):
-            lead.api("POST", f"projects/{slug}/members", json={"name": "ana"})
-        lead.api("POST", "projects/slow/members/bia/remove", json={})
+            assert lead.api("POST", f"projects/{slug}/members", json={"name": "ana"}).status_code == 200
 
 
 def test_a_part_of_a_card_is_offered_on_work_and_started_with(running: RunningSite, tmp_path: Path) -> None:
@@ -219,3 +221,23 @@ def test_a_choice_of_gpus_that_is_none_is_refused(ana: Browser, gpu: str) -> Non
     reply = ana.api("POST", "projects/optics/start", json={"gpu": gpu})
     assert reply.status_code == 400
     assert "The field “gpu” can be" in reply.json()["message"]
+
+
+def test_who_started_without_a_gpu_meanwhile_is_told_how_to_move_to_it(two_cards: RunningSite) -> None:
+    ana, bia, leo = (signed_in(two_cards, name) for name in ("ana", "bia", "leo"))
+    own = personal(leo)
+    try:
+        ask = {"on_grant": "hold"}
+        held = [each.api("POST", "projects/optics/gpu", json=ask).json()["request"] for each in (ana, bia)]
+        assert leo.api("POST", f"projects/{own}/start", json={"gpu": "1"}).json()["state"] == "waiting"
+        assert leo.api("POST", f"projects/{own}/start", json={"gpu": "no"}).json()["state"] == "starting"
+        wait_until(lambda: state(leo, own) == "running", "leo works without one")
+        for browser, number in zip((ana, bia), held, strict=True):
+            assert browser.api("POST", f"queue/{number}/cancel").status_code == 200
+        wait_until(lambda: "To move to its GPU, save, stop and start." in leo.api("GET", "notices").text, "it is told")
+        page = leo.get("/services/bancada/").text
+        assert "To move to it, save, stop and start." in page
+    finally:
+        end_all(two_cards)
+        leo.api("DELETE", f"projects/{own}/server")
+        wait_until(lambda: state(leo, own) == "stopped", "it stopped")
