@@ -1,8 +1,13 @@
 """The pages in a real Chromium: the way to a notebook, the keyboard, accessibility, languages, light and dark."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from bancada_hub.people.accounts import set_preferences
+from bancada_hub.roles import Actor
+from bancada_hub.store.people import find_person
 from tests.hub.console.browser import check, sign_in
 from tests.hub.console.running import RunningSite, clear_steps, set_steps
 
@@ -85,8 +90,18 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(page: Page) -> 
     expect(page.get_by_role("button", name="Dark", exact=True)).to_be_hidden()
 
 
-def test_language_and_appearance_are_kept_on_all_pages(page: Page) -> None:
-    sign_in(page, "rui")  # it is kept in the profile, so the tests after this one use another person
+@pytest.fixture
+def rui(running: RunningSite) -> Iterator[str]:
+    """A person whose choices are forgotten afterwards, so that no other test meets them."""
+    yield "rui"
+    with running.store.read() as session:
+        person = find_person(session, "rui")
+    assert person
+    set_preferences(running.store, Actor(person.id, person.name, person.admin, "test"), "", "")
+
+
+def test_language_and_appearance_are_kept_on_all_pages(page: Page, rui: str) -> None:
+    sign_in(page, rui)
     page.get_by_role("button", name="Português").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Trabalho")
     check(page, "work-pt")
