@@ -76,7 +76,7 @@ def mend(found: GpuHost, running: Sequence[str], *, survive: bool, hand: Hand) -
                 raise HostError("The engine knows the cards after its next start.", fix="systemctl restart docker")
             if not daemon.has_systemd():
                 raise HostError("No systemd runs this machine.", fix="Restart the container engine by hand.")
-            hand.say("systemctl restart docker")
+            hand.say(f"systemctl restart docker.{stopped}")
             _command(("systemctl", "restart", "docker"))
 
 

@@ -9,7 +9,7 @@ import docker
 import pytest
 
 from bancada_hub.errors import HostError
-from bancada_hub.host import probe
+from bancada_hub.host import daemon, probe
 from bancada_hub.host.gpu_host import GpuHost, check_host, read_host
 from bancada_hub.host.gpu_toolkit import CONFIGURE, Hand, mend, prove, steps_for
 from tests.engine import TestEngine
@@ -119,6 +119,11 @@ def test_mending_configures_asks_before_a_restart_and_says_whom_it_stops(
     with pytest.raises(HostError):
         mend(lacking, ["bancada-1-ana"], survive=True, hand=hand)
     assert "stops" not in asked[-1]
+    program(tmp_path, "systemctl", "exit 0")
+    monkeypatch.setattr(daemon, "has_systemd", lambda: True)
+    told: list[str] = []
+    mend(lacking, ["bancada-1-ana"], survive=False, hand=Hand(agreed=True, ask=None, say=told.append))
+    assert told[-1] == "systemctl restart docker. This stops 1: bancada-1-ana.", "also when nothing is asked"
     program(tmp_path, "nvidia-ctk", "echo 'no such file' >&2; exit 1")
     with pytest.raises(HostError, match="failed: no such file"):
         mend(lacking, [], survive=True, hand=hand)
